@@ -1,0 +1,253 @@
+"""JSON kept exactly, and the bytes that digests are made of.
+
+A value handed over as JSON text keeps its bytes: it travels as `msgspec.Raw` and is spliced, never
+decoded and encoded again. Python values are checked first (msgspec would write NaN as null), then
+encoded once. Lone surrogates, which UTF-8 cannot hold, are written as \\uXXXX escapes.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+import sys
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any, TypeVar
+
+import msgspec
+
+from .errors import BadValue
+
+Raw = msgspec.Raw
+MAX_DEPTH = 1_000
+_ROOM = 20_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
+
+_encode = msgspec.json.encode
+_decode = msgspec.json.decode
+_raw_object = msgspec.json.Decoder(dict[str, Raw]).decode
+_T = TypeVar("_T")
+_PLAIN = (str, bool, int, type(None))
+
+
+def encode(value: Any) -> str:
+    """A Python value as compact JSON text; refuses what JSON cannot say."""
+    if type(value) is Raw:
+        return bytes(value).decode()
+    check(value)
+    return _deep(_to_text, value)
+
+
+def _to_text(value: Any) -> str:
+    try:
+        return _encode(value).decode()
+    except UnicodeEncodeError:  # a lone surrogate somewhere
+        return _encode(_escaped(value)).decode()
+
+
+def dump(value: Any) -> str:
+    """`encode` without the check, for values that were checked when they came in."""
+    return _deep(_to_text, value)
+
+
+def parse(text: str | bytes | Raw) -> Any:
+    """JSON text as a Python value; refuses NaN, Infinity, overflow and depth over MAX_DEPTH."""
+    if type(text) is Raw:
+        text = bytes(text)
+    try:
+        value = _decode(text)
+    except (msgspec.DecodeError, UnicodeError, RecursionError):
+        value = _deep(_parse_carefully, text)
+    if type(value) in (dict, list) and _may_be_deep(text):
+        _check_depth(value)
+    return value
+
+
+def open_object(given: Any) -> dict[str, Any]:
+    """The keys of a JSON object, each value still as it was written (`Raw`) or as it was given."""
+    if isinstance(given, dict):
+        return dict(given)
+    text = bytes(given) if type(given) is Raw else given
+    try:
+        return _raw_object(text)
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, RecursionError):
+        return dict(_deep(_split_object, text))
+
+
+def check(value: Any) -> None:
+    """Refuse what would not come back: NaN, Infinity, depth, keys that are not text, foreign types."""
+    if type(value) in _PLAIN:
+        return
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH + 1:
+            raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value")
+        level = [child for item in level for child in _children(item)]
+
+
+def check_column(name: str, value: str | None) -> str | None:
+    """Text bound for a column: no NUL, no control character, no lone surrogate."""
+    if value is None:
+        return None
+    if not isinstance(value, str):
+        raise BadValue(f"{name} must be text, not {type(value).__name__}")
+    for character in value:
+        code = ord(character)
+        if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000:
+            raise BadValue(f"{name} holds the character U+{code:04X}; remove control characters from it")
+    return value
+
+
+def join_surrogates(text: str) -> str:
+    """Join the halves of characters that a stream cut in two; a half without its other half stays."""
+    return text.encode("utf-16-le", "surrogatepass").decode("utf-16-le", "surrogatepass")
+
+
+def has_surrogates(text: str) -> bool:
+    if text.isascii():
+        return False
+    try:
+        text.encode()
+    except UnicodeEncodeError:
+        return True
+    return False
+
+
+def digest(*fields: bytes) -> bytes:
+    """SHA-256 over length-prefixed fields, so that no two lists of fields share their bytes."""
+    hasher = hashlib.sha256()
+    for field in fields:
+        hasher.update(len(field).to_bytes(8, "big"))
+        hasher.update(field)
+    return hasher.digest()
+
+
+# ---------------------------------------------------------------- inside
+
+
+def _children(item: Any) -> list[Any]:
+    kind = type(item)
+    if kind is dict:
+        for key in item:
+            if type(key) is not str:
+                raise BadValue(f"JSON object keys are text; {key!r} is not")
+        return [v for v in item.values() if type(v) not in _PLAIN]
+    if kind in (list, tuple):
+        return [v for v in item if type(v) not in _PLAIN]
+    if kind is float:
+        if not math.isfinite(item):
+            raise BadValue(f"{item} is not a JSON number; use null or a string")
+        return []
+    if kind is Raw:
+        parse(item)
+        return []
+    if isinstance(item, _PLAIN):  # subclasses: enums of text, bool-like ints
+        return []
+    raise BadValue(f"{kind.__name__} is not a JSON value; convert it first")
+
+
+def _escaped(value: Any) -> Any:
+    if isinstance(value, str):
+        return Raw(json.dumps(join_surrogates(value)).encode()) if has_surrogates(value) else value
+    if isinstance(value, dict):
+        if any(has_surrogates(key) for key in value):
+            inner = ",".join(f"{json.dumps(k)}:{_to_text(v)}" for k, v in value.items())
+            return Raw(f"{{{inner}}}".encode())
+        return {k: _escaped(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [_escaped(v) for v in value]
+    return value
+
+
+def _parse_carefully(text: str | bytes) -> Any:
+    try:
+        return json.loads(text, parse_constant=_refuse, parse_float=_finite)
+    except BadValue:
+        raise
+    except (ValueError, UnicodeError) as error:
+        raise BadValue(f"not valid JSON: {error}") from None
+
+
+def _split_object(text: str | bytes) -> Iterator[tuple[str, Raw]]:
+    """The slices of a JSON object, for what msgspec refuses (lone surrogates, great depth)."""
+    source = text.decode() if isinstance(text, bytes) else text
+    decoder = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+    if not isinstance(_parse_carefully(source), dict):
+        raise BadValue("not a JSON object")
+    at = _skip(source, source.index("{") + 1)
+    while source[at] != "}":
+        key, at = decoder.raw_decode(source, at)
+        at = _skip(source, source.index(":", at) + 1)
+        _, end = decoder.raw_decode(source, at)
+        yield key, Raw(escape_text(source[at:end]).encode())
+        at = _skip(source, end)
+        if source[at] == ",":
+            at = _skip(source, at + 1)
+
+
+def escape_text(text: str) -> str:
+    """JSON text with its lone surrogates (if any) as escapes, so that UTF-8 can hold it."""
+    if not has_surrogates(text):
+        return text
+    return "".join(f"\\u{ord(c):04x}" if 0xD800 <= ord(c) < 0xE000 else c for c in join_surrogates(text))
+
+
+def _skip(text: str, at: int) -> int:
+    while text[at] in " \t\n\r":
+        at += 1
+    return at
+
+
+def _refuse(constant: str) -> Any:
+    raise BadValue(f"{constant} is not a JSON number; use null or a string")
+
+
+def _finite(text: str) -> float:
+    number = float(text)
+    if math.isinf(number):
+        raise BadValue(f"{text[:40]} does not fit a double; send it as a string")
+    return number
+
+
+def _may_be_deep(text: str | bytes) -> bool:
+    if isinstance(text, str):
+        return text.count("[") + text.count("{") > MAX_DEPTH
+    return text.count(b"[") + text.count(b"{") > MAX_DEPTH
+
+
+def _check_depth(value: Any) -> None:
+    level, depth = [value], 0
+    while level:
+        depth += 1
+        if depth > MAX_DEPTH:
+            raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value")
+        level = [
+            child
+            for item in level
+            for child in (item.values() if isinstance(item, dict) else item)
+            if isinstance(child, dict | list)
+        ]
+
+
+def _deep(work: Callable[[Any], _T], value: Any) -> _T:
+    """Run `work`; a value deeper than the interpreter's stack gets more room before it is refused."""
+    try:
+        return work(value)
+    except RecursionError:
+        pass
+    try:
+        with _more_stack():
+            return work(value)
+    except RecursionError:
+        raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value") from None
+
+
+@contextmanager
+def _more_stack() -> Iterator[None]:
+    before = sys.getrecursionlimit()
+    sys.setrecursionlimit(max(before, _ROOM))
+    try:
+        yield
+    finally:
+        sys.setrecursionlimit(before)

@@ -1,0 +1,236 @@
+"""Everything that can go wrong, as one tree. A name says what happened, the
+attributes carry the facts, the sentence tells the person what to do.
+
+PalaverError
+├── BadValue                 a value that cannot be kept exactly (NaN, depth > 1,000, a NUL in a title …)
+│   └── ReservedKey          a metadata key that the store owns
+├── ChunkError               a chunk that does not fit the stream so far
+├── NotFound
+│   ├── SessionNotFound
+│   ├── TurnNotFound
+│   └── MessageNotFound
+├── Refused                  the request is understood and not allowed in this state
+│   ├── SessionArchived
+│   ├── SessionDeleted
+│   ├── TurnSealed
+│   ├── TurnWaiting
+│   ├── NotOnPath
+│   ├── NothingToUndo
+│   ├── UsageConflict
+│   ├── ChunkGap
+│   └── AliasTaken
+├── HeadConflict             another writer moved the head first; never retried inside
+└── StoreError               the store itself
+    ├── StoreBusy            a lock was not to be had in time; retried inside until the deadline
+    ├── StoreReadOnly
+    ├── StoreFull
+    ├── StoreCorrupt
+    ├── StoreClosed
+    ├── NotAStore            the path is a directory, a text file, another program's database
+    ├── SchemaTooNew
+    ├── SchemaMismatch
+    └── UnsafeFileSystem
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+
+class PalaverError(Exception):
+    """The root: catch this to catch everything Palaver raises."""
+
+
+class BadValue(PalaverError, ValueError):
+    """A value cannot be stored so that it comes back exactly as given."""
+
+
+class ReservedKey(BadValue):
+    def __init__(self, key: str) -> None:
+        super().__init__(f"metadata key {key!r} belongs to the store; leave it out")
+        self.key = key
+
+
+class ChunkError(PalaverError, ValueError):
+    """A chunk does not fit the sequence before it. `message` is the state before that chunk."""
+
+    def __init__(
+        self,
+        reason: str,
+        *,
+        chunk_index: int = -1,
+        message: Any = None,
+        chunk_type: str | None = None,
+        chunk_id: str | None = None,
+    ) -> None:
+        super().__init__(reason)
+        self.reason = reason
+        self.chunk_index = chunk_index
+        self.message = message
+        self.chunk_type = chunk_type
+        self.chunk_id = chunk_id
+
+
+class NotFound(PalaverError, LookupError):
+    noun = "thing"
+
+    def __init__(self, wanted: str, hint: str = "") -> None:
+        super().__init__(f"no {self.noun} {wanted!r} in this store{'; ' + hint if hint else ''}")
+        self.wanted = wanted
+
+
+class SessionNotFound(NotFound):
+    noun = "session"
+
+
+class TurnNotFound(NotFound):
+    noun = "turn"
+
+
+class MessageNotFound(NotFound):
+    noun = "message"
+
+
+class Refused(PalaverError):
+    """The request is clear, but the session or turn is not in a state that allows it."""
+
+
+class SessionArchived(Refused):
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id} is archived and read-only; call unarchive() first")
+        self.session_id = session_id
+
+
+class SessionDeleted(Refused):
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id} was deleted; undelete() brings it back")
+        self.session_id = session_id
+
+
+class TurnSealed(Refused):
+    """The turn is closed for good. `late` names the stray that kept a result which came too late."""
+
+    def __init__(self, turn_id: str, status: str | None = None, late: str | None = None) -> None:
+        tail = f"; the late result is kept in turn {late}" if late else "; begin a new turn"
+        super().__init__(f"turn {turn_id} is sealed ({status or 'unknown'}){tail}")
+        self.turn_id = turn_id
+        self.status = status
+        self.late = late
+
+
+class TurnWaiting(Refused):
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(f"turn {turn_id} is waiting; continue it with session.resume({turn_id!r})")
+        self.turn_id = turn_id
+
+
+class NotOnPath(Refused):
+    def __init__(self, wanted: str, session_id: str) -> None:
+        super().__init__(
+            f"{wanted} is not on the path of session {session_id}; fork(at=…) reaches other branches"
+        )
+        self.wanted = wanted
+        self.session_id = session_id
+
+
+class NothingToUndo(Refused):
+    def __init__(self, session_id: str, verb: str = "undo") -> None:
+        super().__init__(f"nothing to {verb} in session {session_id}")
+        self.session_id = session_id
+
+
+class UsageConflict(Refused):
+    def __init__(self, turn_id: str) -> None:
+        super().__init__(
+            f"turn {turn_id} already has usage in its message metadata; report it there or with "
+            "turn.usage(), not both"
+        )
+        self.turn_id = turn_id
+
+
+class ChunkGap(Refused):
+    """append(at=n) named a place that the stored chunks do not reach, or that holds another chunk."""
+
+    def __init__(self, turn_id: str, at: int, stored: int, why: str) -> None:
+        super().__init__(f"turn {turn_id} holds {stored} chunks; at={at} {why}")
+        self.turn_id = turn_id
+        self.at = at
+        self.stored = stored
+
+
+class AliasTaken(Refused):
+    def __init__(self, namespace: str, name: str, session_id: str) -> None:
+        super().__init__(f"{namespace} {name!r} already names session {session_id}; choose another name")
+        self.namespace = namespace
+        self.name = name
+        self.session_id = session_id
+
+
+class HeadConflict(PalaverError):
+    """Another writer moved the head since you read it. Nothing of yours is on the path; `stray` names the
+    turn that kept your work, if there was any."""
+
+    code = "store_commit_failed"
+
+    def __init__(
+        self, session_id: str, expected: int | None, actual: int, stray: str | None = None
+    ) -> None:
+        kept = f"; your turn is kept as {stray}, rescue it with fork(at={stray!r})" if stray else ""
+        super().__init__(
+            f"session {session_id} is at revision {actual}, not {expected}: another writer was first; "
+            f"read it again and decide{kept}"
+        )
+        self.session_id = session_id
+        self.expected = expected
+        self.actual = actual
+        self.stray = stray
+
+
+class StoreError(PalaverError):
+    """The store itself cannot do it."""
+
+
+class StoreBusy(StoreError):
+    def __init__(self, path: str, holder: str | None, waited: float) -> None:
+        who = f" by {holder}" if holder else ""
+        super().__init__(f"{path} was locked{who} for {waited:.1f} s; try again, or raise `timeout`")
+        self.path = path
+        self.holder = holder
+        self.waited = waited
+
+
+class StoreReadOnly(StoreError):
+    """The file or its directory cannot be written."""
+
+
+class StoreFull(StoreError):
+    """The disk is full; nothing acknowledged was lost. Free some space and go on, no restart needed."""
+
+
+class StoreCorrupt(StoreError):
+    """The file is damaged. Reads and writes are refused rather than answered wrongly."""
+
+
+class StoreClosed(StoreError):
+    """The store was closed, or this process was forked from the one that opened it."""
+
+
+class NotAStore(StoreError):
+    """The path does not hold a database that Palaver can use."""
+
+
+class SchemaTooNew(StoreError):
+    def __init__(self, path: str, found: int, known: int) -> None:
+        super().__init__(
+            f"{path} has schema {found}, this Palaver knows up to {known}; upgrade Palaver (nothing was changed)"
+        )
+        self.found = found
+        self.known = known
+
+
+class SchemaMismatch(StoreError):
+    """A table is not shaped as the contract says, in a way that cannot be worked around."""
+
+
+class UnsafeFileSystem(StoreError):
+    """WAL needs shared memory and real locks, which network and FUSE file systems do not give."""
