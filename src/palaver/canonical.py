@@ -21,7 +21,7 @@ from .errors import BadValue
 
 Raw = msgspec.Raw
 MAX_DEPTH = 1_000
-_ROOM = 20_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
+_ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
 
 _encode = msgspec.json.encode
 _decode = msgspec.json.decode
@@ -81,7 +81,7 @@ def check(value: Any) -> None:
     level, depth = [value], 0
     while level:
         depth += 1
-        if depth > MAX_DEPTH + 1:
+        if depth > MAX_DEPTH and any(isinstance(item, dict | list | tuple) for item in level):
             raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value")
         level = [child for item in level for child in _children(item)]
 

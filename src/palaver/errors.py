@@ -172,9 +172,7 @@ class HeadConflict(PalaverError):
 
     code = "store_commit_failed"
 
-    def __init__(
-        self, session_id: str, expected: int | None, actual: int, stray: str | None = None
-    ) -> None:
+    def __init__(self, session_id: str, expected: int | None, actual: int, stray: str | None = None) -> None:
         kept = f"; your turn is kept as {stray}, rescue it with fork(at={stray!r})" if stray else ""
         super().__init__(
             f"session {session_id} is at revision {actual}, not {expected}: another writer was first; "

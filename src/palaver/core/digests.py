@@ -1,0 +1,28 @@
+"""Digests: what makes history provable. This recipe can never change (ADR 1).
+
+leaf = H(salt, role or type, stored JSON bytes); turn = H(tag, parent's digest, kind, leaves in entry order, blob
+digests). H is SHA-256 over length-prefixed fields. Leaves hash stored bytes, never a re-encoding; a salt makes a
+leaf useless for guessing erased content.
+"""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Iterable
+
+from ..canonical import digest
+
+TAG = b"palaver turn 1"
+
+
+def new_salt() -> bytes:
+    return os.urandom(16)
+
+
+def leaf(salt: bytes, kind: str, stored: str) -> bytes:
+    """`kind`: the role of a message (its bytes are its metadata as given) or the type of a part."""
+    return digest(salt, kind.encode(), stored.encode())
+
+
+def turn(parent: bytes | None, kind: str, leaves: Iterable[bytes], blobs: Iterable[bytes] = ()) -> bytes:
+    return digest(TAG, parent or b"", kind.encode(), b"".join(leaves), b"".join(blobs))

@@ -1,0 +1,63 @@
+"""What happened to a session, in the order of its numbers: chunks, other changes, and the moves of its head."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import canonical
+from ..db.database import Row, Tx
+from ..db.queries import Q
+from ..model import Event, Line, TurnInfo, Usage
+
+
+def read(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
+    return [_event(row) for row in tx.all(Q.events_after, session=session_id, after=after, limit=limit)]
+
+
+def _event(row: Row) -> Event:
+    seq, kind, turn, data, at, turn_id, revision, reason = row
+    value: Any = (
+        {"turn": turn_id, "revision": revision, "reason": reason} if data is None else canonical.parse(data)
+    )
+    return Event(seq, kind, turn, value, at)
+
+
+def history(tx: Tx, session_id: str) -> list[Line]:
+    return [Line(*row[:7]) for row in tx.all(Q.history, session=session_id)]
+
+
+def turn_info(row: Row) -> TurnInfo:
+    return TurnInfo(
+        id=row[0],
+        parent_id=row[1],
+        session_id=row[2],
+        kind=row[3],
+        status=row[4],
+        base_revision=row[5],
+        depth=row[6],
+        started_at=row[7],
+        sealed_at=row[8],
+        digest=row[9],
+        response_id=row[10],
+        usage=Usage(*row[11:16]),
+        cost_usd=row[16],
+        thread_tokens=row[17],
+        thread_messages=row[18],
+    )
+
+
+def tree(tx: Tx, session_id: str) -> list[TurnInfo]:
+    """Every turn this session ever pointed at, began or left behind, and their ancestors; parents first."""
+    wanted = {row[2] for row in tx.all(Q.history, session=session_id) if row[2]}
+    wanted |= {row[0] for row in tx.all(Q.open_turns, session=session_id)}
+    wanted |= {canonical.parse(row[0])["turn"] for row in tx.all(Q.strays, session=session_id)}
+    found: dict[str, TurnInfo] = {}
+    queue = sorted(wanted)
+    while queue:
+        turn_id = queue.pop()
+        row = tx.one(Q.get_turn, turn=turn_id) if turn_id not in found else None
+        if row is not None:
+            found[turn_id] = turn_info(row)
+            if row[1]:
+                queue.append(row[1])
+    return sorted(found.values(), key=lambda t: (t.depth, t.started_at, t.id))

@@ -1,0 +1,173 @@
+"""The head of a session: taking it (lock, clock, numbers) and moving it (compare-and-swap, reflog line)."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .. import canonical
+from ..clock import now_ms
+from ..db.database import Tx
+from ..db.queries import Q
+from ..errors import HeadConflict, SessionNotFound
+
+
+class Head(NamedTuple):
+    """A session's pointer, taken under the lock. Stamps end at `last_at`, event numbers at `event_seq`."""
+
+    session_id: str
+    turn_id: str | None
+    revision: int
+    event_seq: int
+    last_at: int
+    looked_at: int
+    deleted_at: int | None
+    archived_at: int | None
+    open_turns: int
+
+
+class Thread(NamedTuple):
+    """What a turn inherits from its parent."""
+
+    digest: bytes | None = None
+    depth: int = 0
+    tokens: int = 0
+    messages: int = 0
+
+
+def take(tx: Tx, session_id: str, *, stamps: int = 1, events: int = 1, preview: str | None = None) -> Head:
+    """Lock the session, read the clock, and reserve created_at values and event numbers."""
+    params = {"session": session_id, "stamps": stamps, "events": events, "preview": preview, "now": now_ms()}
+    row = tx.one(Q.take_head, **params)
+    if row is None:
+        _make_head(tx, session_id)
+        row = tx.one(Q.take_head, **params)
+        assert row is not None
+    return Head(session_id, *row)
+
+
+def thread_of(tx: Tx, turn_id: str | None) -> Thread:
+    if turn_id is None:
+        return Thread()
+    row = tx.one(Q.thread_of, turn=turn_id)
+    assert row is not None, turn_id
+    return Thread(*row)
+
+
+def create(
+    tx: Tx,
+    session_id: str,
+    *,
+    now: int,
+    kind: str,
+    reason: str | None,
+    turn_id: str | None = None,
+    last_at: int = 0,
+    relation: str = "root",
+    origin: str | None = None,
+    origin_turn: str | None = None,
+    origin_call: str | None = None,
+    title: str | None = None,
+    preview: str | None = None,
+) -> None:
+    """A new head and the first line of its reflog."""
+    tx.later(
+        Q.insert_head,
+        session=session_id,
+        turn=turn_id,
+        revision=0,
+        event_seq=1,
+        last_at=last_at,
+        relation=relation,
+        origin=origin,
+        origin_turn=origin_turn,
+        origin_call=origin_call,
+        title=title,
+        preview=preview,
+    )
+    _log(tx, session_id, seq=1, kind=kind, turn_id=turn_id, revision=0, at=now, reason=reason, link=b"")
+
+
+def move(
+    tx: Tx,
+    head: Head,
+    to: str | None,
+    *,
+    kind: str,
+    reason: str | None = None,
+    ref_seq: int | None = None,
+    seq: int | None = None,
+) -> Head:
+    """Point the head at `to`, if nobody else moved it, and write the line. Uses one of the event numbers taken."""
+    row = tx.one(Q.move_head, session=head.session_id, turn=to, expected=head.revision)
+    if row is None:
+        raise conflict(tx, head.session_id, head.revision)
+    revision, link = row
+    _log(
+        tx,
+        head.session_id,
+        seq=head.event_seq if seq is None else seq,
+        kind=kind,
+        turn_id=to,
+        revision=revision,
+        at=now_ms(),
+        ref_seq=ref_seq,
+        reason=reason,
+        link=link or b"",
+    )
+    return head._replace(turn_id=to, revision=revision)
+
+
+def conflict(tx: Tx, session_id: str, expected: int | None) -> HeadConflict:
+    row = tx.one(Q.read_head, session=session_id)
+    return HeadConflict(session_id, expected, row[1] if row else 0)
+
+
+def line_link(
+    before: bytes,
+    session_id: str,
+    seq: int,
+    kind: str,
+    turn_id: str | None,
+    revision: int,
+    at: int,
+    ref_seq: int | None,
+    reason: str | None,
+) -> bytes:
+    """The link of a reflog line: over its own fields and the link before it."""
+    fields = (session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
+    return canonical.digest(before, *(b"" if field is None else str(field).encode() for field in fields))
+
+
+def _log(
+    tx: Tx,
+    session_id: str,
+    *,
+    seq: int,
+    kind: str,
+    turn_id: str | None,
+    revision: int,
+    at: int,
+    link: bytes,
+    ref_seq: int | None = None,
+    reason: str | None = None,
+) -> None:
+    tx.later(
+        Q.insert_line,
+        session=session_id,
+        seq=seq,
+        kind=kind,
+        turn=turn_id,
+        revision=revision,
+        at=at,
+        ref_seq=ref_seq,
+        reason=reason,
+        link=line_link(link, session_id, seq, kind, turn_id, revision, at, ref_seq, reason),
+    )
+
+
+def _make_head(tx: Tx, session_id: str) -> None:
+    """A session that another program made gets its head when it is first written to."""
+    row = tx.one(Q.session_exists, session=session_id)
+    if row is None:
+        raise SessionNotFound(session_id)
+    create(tx, session_id, now=row[0], kind="create", reason=f"agent {row[1]}", relation="import")

@@ -1,0 +1,96 @@
+"""The metadata keys that the store owns, kept apart from the bytes the caller gave.
+
+`usage` (when turn.usage() told us), `queued_at` and `hidden_at` are spliced as text before the closing brace, in
+this order, and cut out again as text, so the caller's own bytes never change and a message's leaf digest covers
+exactly them.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import Any
+
+from .. import canonical
+from ..errors import BadValue, ReservedKey
+
+OWNED = ("hidden_at", "queued_at")
+_STAMP = {key: re.compile(rf',?"{key}":\d+$') for key in OWNED}
+_USAGE = re.compile(r',?"usage":\{[^{}]*\}$')
+
+
+def as_given(metadata: Any) -> str:
+    """A caller's metadata as the text to store; refuses what is not an object and keys that are ours."""
+    if metadata is None:
+        return "{}"
+    text = canonical.encode(metadata)
+    value = canonical.parse(text)
+    if not isinstance(value, dict):
+        raise BadValue(f"metadata is an object, not {type(value).__name__}")
+    for key in OWNED:
+        if key in value:
+            raise ReservedKey(key)
+    return text
+
+
+def splice(text: str, key: str, value: str) -> str:
+    """`text` with one more key before its closing brace."""
+    brace = text.rindex("}")
+    inside = text[text.index("{") + 1 : brace]
+    comma = "," if inside.strip() else ""
+    return f'{text[:brace]}{comma}"{key}":{value}{text[brace:]}'
+
+
+def _cut(text: str, pattern: re.Pattern[str]) -> tuple[str, str | None]:
+    brace = text.rindex("}")
+    found = pattern.search(text, 0, brace)
+    if found is None:
+        return text, None
+    return text[: found.start()] + text[brace:], found[0].partition(":")[2]
+
+
+def hide(text: str, at: int) -> str:
+    return text if is_hidden(text) else splice(text, "hidden_at", str(at))
+
+
+def unhide(text: str) -> str:
+    return _cut(text, _STAMP["hidden_at"])[0]
+
+
+def hidden_stamp(text: str) -> int | None:
+    """When one of our rows was hidden; None if it is visible."""
+    found = _cut(text, _STAMP["hidden_at"])[1]
+    return int(found) if found else None
+
+
+def is_hidden(text: str) -> bool:
+    return '"hidden_at"' in text and hidden_stamp(text) is not None
+
+
+def is_hidden_anywhere(text: str) -> bool:
+    """For rows of another program, which may write the key at any place in the object."""
+    if '"hidden_at"' not in text:
+        return False
+    value = canonical.parse(text)
+    return isinstance(value, dict) and value.get("hidden_at") is not None
+
+
+def dress(given: str, *, usage: str | None, hidden_at: int | None) -> str:
+    """The caller's metadata with the keys we own, in their order."""
+    text = splice(given, "usage", usage) if usage else given
+    return hide(text, hidden_at) if hidden_at is not None else text
+
+
+def undress(text: str, *, usage_told: bool) -> str:
+    """The caller's bytes again."""
+    for key in OWNED:
+        text = _cut(text, _STAMP[key])[0]
+    return _cut(text, _USAGE)[0] if usage_told else text
+
+
+def view(text: str) -> str:
+    """What a UIMessage shows: everything but the stamps that are about rows, not about the message."""
+    if '_at"' not in text:
+        return text
+    for key in OWNED:
+        text = _cut(text, _STAMP[key])[0]
+    return text

@@ -1,0 +1,35 @@
+"""The preview of a session: the first thing the user said in it; a fork keeps its origin's."""
+
+from __future__ import annotations
+
+from .. import canonical
+from ..db.database import Tx
+from ..db.queries import Q
+
+LENGTH = 200
+
+
+def shorten(text: str | None) -> str | None:
+    """One line, no control characters, fit for a column."""
+    if text is None:
+        return None
+    line = " ".join(text.split())
+    line = "".join(
+        c if c.isprintable() and not 0xD800 <= ord(c) < 0xE000 else "\N{REPLACEMENT CHARACTER}" for c in line
+    )
+    return line[:LENGTH] or None
+
+
+def recompute(tx: Tx, session_id: str) -> str | None:
+    """The truth that heads.preview is a copy of."""
+    head = tx.one(Q.read_head, session=session_id)
+    if head and head[6] == "fork" and head[7]:
+        inherited = recompute(tx, head[7])
+        if inherited is not None:
+            return inherited
+    for _, data in tx.all(Q.first_words, session=session_id):
+        part = canonical.parse(data)
+        words = part.get("text") if isinstance(part, dict) else None
+        if isinstance(words, str) and words.strip():
+            return shorten(words)
+    return None

@@ -1,0 +1,65 @@
+"""Recovery: turns whose owner died are sealed with what they had.
+
+Of those that stand on the current revision the first lands on the path, the others become strays. While a live or
+waiting turn stands there, they wait: landing would take its place away. A turn is never taken from a living owner.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..db.database import Tx
+from ..db.queries import Q
+from . import heads, turns, visibility
+from .heads import Head
+
+IsDead = Callable[[str], bool]
+
+
+def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
+    """Seal what dead owners left open in this session."""
+    rows = tx.all(Q.open_turns, session=head.session_id)
+    dead = [row for row in rows if row[2] == "streaming" and (row[3] is None or is_dead(row[3]))]
+    if not dead:
+        return head
+    busy = any(row[1] == head.revision and row[2] != "pending" for row in rows if row not in dead)
+    for turn_id, base, *_ in dead:
+        if base != head.revision:
+            head = abandon(tx, head, turn_id, "aborted")
+        elif not busy:
+            head = finish(tx, head, turn_id, "aborted", kind="recover", reason="its writer died")
+    return head
+
+
+def close_waiting(tx: Tx, head: Head) -> Head:
+    """The user moved on: the first waiting turn lands with its open tools closed, others become strays."""
+    rows = tx.all(Q.open_turns, session=head.session_id)
+    if any(row[1] == head.revision and row[2] == "streaming" for row in rows):
+        return head
+    for turn_id, base, status, *_ in rows:
+        if status != "waiting":
+            continue
+        if base == head.revision:
+            head = finish(tx, head, turn_id, "completed", kind="seal", reason="the user moved on")
+        else:
+            head = abandon(tx, head, turn_id, "completed")
+    return head
+
+
+def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: str) -> Head:
+    """Seal a turn from its rows and put it on the path; what else stood there is off it now."""
+    turn = turns.load(tx, turn_id)
+    turns.freeze(tx, turn, status)
+    head = heads.take(tx, head.session_id, stamps=0)
+    head = turns.land(tx, head, turn, kind=kind, reason=reason)
+    visibility.hide_open_turns(tx, head)
+    return head
+
+
+def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
+    """Seal a turn from its rows as a stray."""
+    turn = turns.load(tx, turn_id)
+    turns.freeze(tx, turn, status)
+    head = heads.take(tx, head.session_id, stamps=0)
+    turns.set_adrift(tx, head, turn)
+    return head

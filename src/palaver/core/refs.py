@@ -1,0 +1,214 @@
+"""Moving heads: rewind, undo, redo, fork, and the sibling turns that regenerate and edit begin.
+
+Nothing is copied and nothing is deleted. A place inside a turn is reached by a sibling turn that lists the same
+messages up to there.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .. import ids
+from ..clock import now_ms
+from ..db.database import Tx
+from ..db.queries import Q
+from ..errors import MessageNotFound, NothingToUndo, NotOnPath, Refused, TurnNotFound
+from . import heads, turns, visibility
+from .heads import Head
+from .turns import Entry, OpenTurn
+
+
+class Place(NamedTuple):
+    """A turn, and how many of its lines count; None: all of them."""
+
+    turn_id: str
+    lines: int | None
+
+
+# ---------------------------------------------------------------- finding places
+
+
+def find_place(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
+    """What `to=` and `at=` mean: a turn id, a message id, or the id a client knows a message by."""
+    if wanted.startswith(ids.TURN):
+        return Place(_find_turn(tx, head, wanted, on_path=on_path), None)
+    turn_id, message_id = find_message(tx, head, wanted, on_path=on_path)
+    return _place_after(tx, turn_id, message_id)
+
+
+def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> str:
+    if tx.one(Q.get_turn, turn=turn_id) is None:
+        raise TurnNotFound(turn_id)
+    if on_path and turn_id not in visibility.path(tx, head.turn_id):
+        raise NotOnPath(turn_id, head.session_id)
+    return turn_id
+
+
+def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> tuple[str, str]:
+    """(turn, message row) for a row id or a client id; the nearest to the head wins."""
+    path = visibility.path(tx, head.turn_id)
+    order = {turn_id: place for place, turn_id in enumerate(path)}
+    rows = tx.all(Q.turns_of_message, message=wanted)
+    found = [(order[r[0]], r[0], wanted) for r in rows if r[0] in order]
+    found += [(order[t], t, m) for t, m in _by_client_id(tx, path, wanted)]
+    if found:
+        _, turn_id, message_id = min(found)
+        return turn_id, message_id
+    if rows and not on_path:
+        return rows[-1][0], wanted
+    if rows:
+        raise NotOnPath(wanted, head.session_id)
+    raise MessageNotFound(wanted, "read messages() for the ids on the path")
+
+
+def _by_client_id(tx: Tx, path: list[str], wanted: str) -> list[tuple[str, str]]:
+    found = []
+    for turn_id in path:
+        for _, kind, ref, client_id, _, _ in tx.all(Q.entries_of, turn=turn_id):
+            if kind == "message" and client_id == wanted:
+                found.append((turn_id, ref))
+        if found:
+            break
+    return found
+
+
+def _place_after(tx: Tx, turn_id: str, message_id: str) -> Place:
+    """The place right after a message; the whole turn if it is the turn's last one."""
+    entries = entries_of(tx, turn_id)
+    end = _end_of_message(entries, message_id)
+    whole = not any(e.kind == "message" for e in entries[end:])
+    return Place(turn_id, None if whole and is_sealed(tx, turn_id) else end)
+
+
+def entries_of(tx: Tx, turn_id: str) -> list[Entry]:
+    return [Entry(*row) for row in tx.all(Q.entries_of, turn=turn_id)]
+
+
+def is_sealed(tx: Tx, turn_id: str) -> bool:
+    row = tx.one(Q.get_turn, turn=turn_id)
+    return row is not None and row[8] is not None
+
+
+def _end_of_message(entries: list[Entry], message_id: str) -> int:
+    """One past the last line that belongs to the message or comes before it."""
+    start = next(i for i, e in enumerate(entries) if e.kind == "message" and e.ref == message_id)
+    after = next((i for i in range(start + 1, len(entries)) if entries[i].kind == "message"), len(entries))
+    return after
+
+
+def start_of_message(entries: list[Entry], message_id: str) -> int:
+    return next(i for i, e in enumerate(entries) if e.kind == "message" and e.ref == message_id)
+
+
+# ---------------------------------------------------------------- moves
+
+
+def turn_at(tx: Tx, head: Head, place: Place) -> str:
+    """A sealed turn that ends at the place: the turn itself, or a sibling sealed at once."""
+    row = tx.one(Q.get_turn, turn=place.turn_id)
+    assert row is not None
+    if place.lines is None and row[8] is not None:
+        return place.turn_id
+    entries = entries_of(tx, place.turn_id)
+    kept = entries[: place.lines] if place.lines is not None else _finished(entries, row[10])
+    if not kept:
+        raise Refused(f"turn {place.turn_id} has no finished message yet; fork at its parent instead")
+    return _sibling(tx, head, row[1], kept).id
+
+
+def _finished(entries: list[Entry], response_id: str | None) -> list[Entry]:
+    """Of an open turn: everything before the message that is still being written."""
+    start = next((i for i, e in enumerate(entries) if e.ref == response_id), len(entries))
+    return entries[:start]
+
+
+def _sibling(tx: Tx, head: Head, parent_id: str | None, lines: list[Entry]) -> OpenTurn:
+    lines = [e for e in lines if e.kind == "result" or e.leaf is not None]
+    return turns.commit(tx, head, lines, [], parent_id=parent_id)
+
+
+def move(
+    tx: Tx, head: Head, to: str | None, *, kind: str, reason: str | None, ref_seq: int | None = None
+) -> Head:
+    """Move the head and restamp what left and what came."""
+    old = head.turn_id
+    head = heads.move(tx, head, to, kind=kind, reason=reason, ref_seq=ref_seq)
+    visibility.restamp(tx, head, old)
+    tx.later(Q.touch_session, session=head.session_id, now=now_ms())
+    return head
+
+
+def rewind(tx: Tx, head: Head, to: str, reason: str | None) -> Head:
+    place = find_place(tx, head, to, on_path=True)
+    return move(tx, head, turn_at(tx, head, place), kind="rewind", reason=reason)
+
+
+# ---------------------------------------------------------------- undo and redo
+
+
+class _Log:
+    """The reflog as a stack: which line's head is in force, and where undo and redo lead."""
+
+    def __init__(self, tx: Tx, session_id: str) -> None:
+        self.lines = tx.all(Q.history, session=session_id)
+        self.place = {row[0]: i for i, row in enumerate(self.lines)}
+
+    def state(self, at: int) -> int:
+        """The line whose head is in force after line `at`: an undo or redo points at an older one."""
+        ref = self.lines[at][5]
+        return at if ref is None else self.place[ref]
+
+    def before(self, at: int) -> int | None:
+        """The state before the move of line `at`, past the moves of begin; None at the floor."""
+        while at > 0:
+            at = self.state(at - 1)
+            if self.lines[at][1] != "begin":
+                return at
+        return None
+
+    def undone(self) -> list[int]:
+        """The states that trailing undos left, last left first."""
+        stack: list[int] = []
+        trail = []
+        for at in range(len(self.lines) - 1, 0, -1):
+            if self.lines[at][1] not in ("undo", "redo"):
+                break
+            trail.append(at)
+        for at in reversed(trail):
+            if self.lines[at][1] == "redo":
+                stack.pop()
+            elif self.lines[self.state(at - 1)][1] != "begin":  # a turn that was open then cannot come back
+                stack.append(self.state(at - 1))
+        return stack
+
+
+def undo(tx: Tx, head: Head, reason: str | None) -> Head:
+    log = _Log(tx, head.session_id)
+    target = log.before(log.state(len(log.lines) - 1))
+    if target is None:
+        raise NothingToUndo(head.session_id)
+    line = log.lines[target]
+    return move(tx, head, line[2], kind="undo", reason=reason, ref_seq=line[0])
+
+
+def redo(tx: Tx, head: Head, reason: str | None) -> Head:
+    log = _Log(tx, head.session_id)
+    stack = log.undone()
+    if not stack:
+        raise NothingToUndo(head.session_id, "redo")
+    line = log.lines[stack[-1]]
+    return move(tx, head, line[2], kind="redo", reason=reason, ref_seq=line[0])
+
+
+# ---------------------------------------------------------------- fork
+
+
+def nearest_user_message(tx: Tx, turn_id: str | None) -> tuple[str | None, str | None]:
+    """(message, home) of the last thing the user said on the way to a turn: mostly a step or two away."""
+    while turn_id is not None:
+        row = tx.one(Q.last_user_message_of_turn, turn=turn_id)
+        if row is not None:
+            return row[0], row[1]
+        parent = tx.one(Q.parent_of, turn=turn_id)
+        turn_id = parent[0] if parent else None
+    return None, None

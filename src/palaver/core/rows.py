@@ -1,0 +1,170 @@
+"""From a message as a caller gives it to the contract rows that hold it. All of this happens before any lock."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from .. import canonical, ids
+from ..canonical import Raw
+from ..errors import BadValue
+from ..model import ROLES
+from . import digests, metadata
+
+MESSAGE_KEYS = {"id", "role", "metadata", "parts", "content"}
+COMPACTION = "data-compaction"
+
+
+class NewPart:
+    """A part row to be, with its leaf."""
+
+    __slots__ = ("data", "id", "leaf", "salt", "tool_call_id", "tool_state", "type")
+
+    def __init__(self, type_: str, data: str, tool_call_id: str | None, tool_state: str | None) -> None:
+        self.id = ids.mint(ids.PART)
+        self.type = type_
+        self.data = data
+        self.tool_call_id = tool_call_id
+        self.tool_state = tool_state
+        self.salt = digests.new_salt()
+        self.leaf = digests.leaf(self.salt, type_, data)
+
+
+class NewMessage:
+    """A message row to be, with its parts and its leaf."""
+
+    __slots__ = ("client_id", "id", "leaf", "metadata", "parts", "role", "salt")
+
+    def __init__(self, role: str, metadata_text: str, parts: list[NewPart], client_id: str | None) -> None:
+        self.id = ids.mint(ids.MESSAGE)
+        self.client_id = client_id
+        self.role = role
+        self.metadata = metadata_text
+        self.parts = parts
+        self.salt = digests.new_salt()
+        self.leaf = digests.leaf(self.salt, role, metadata_text)
+
+    @property
+    def text(self) -> str | None:
+        """The first words in it, for previews."""
+        for part in self.parts:
+            if part.type == "text":
+                words = canonical.parse(part.data).get("text")
+                if isinstance(words, str) and words.strip():
+                    return words
+        return None
+
+
+def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]:
+    """What `session.turn()` accepts: text, one message, or several. `extra` goes into each one's metadata."""
+    if given is None:
+        return []
+    if isinstance(given, str | dict | bytes | Raw):
+        given = [given]
+    if not isinstance(given, Iterable):
+        raise BadValue(f"a message is text, a dict or JSON bytes, not {type(given).__name__}")
+    return [prepare_message(one, extra) for one in given]
+
+
+def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessage:
+    message = _as_dict(given)
+    unknown = set(message) - MESSAGE_KEYS
+    if unknown:
+        raise BadValue(f"a message has no key {sorted(unknown)[0]!r}; put it into metadata")
+    role = _plain(message.get("role", "user"))
+    if role not in ROLES:
+        raise BadValue(f"role is user, assistant or system, not {role!r}")
+    parts = [prepare_part(p) for p in _parts_of(message)]
+    if not parts and role != "assistant":
+        raise BadValue(f"a {role} message needs at least one part")
+    return NewMessage(role, _metadata_of(message, extra), parts, _client_id(message.get("id")))
+
+
+def prepare_part(given: Any) -> NewPart:
+    if isinstance(given, Raw | bytes):
+        text = bytes(given).decode()
+        part = canonical.parse(text)
+    else:
+        text = canonical.encode(given)
+        part = canonical.parse(text)
+    if not isinstance(part, dict) or not isinstance(part.get("type"), str):
+        raise BadValue("a part is an object with a text `type`")
+    if part["type"] == COMPACTION:
+        raise BadValue("data-compaction parts are written by compact(), not by hand")
+    canonical.check_column("part type", part["type"])
+    return NewPart(part["type"], text, *tool_columns(part))
+
+
+def tool_columns(part: dict[str, Any]) -> tuple[str | None, str | None]:
+    """The two columns that are hoisted out of a tool part."""
+    kind = part["type"]
+    if not (kind.startswith("tool-") or kind == "dynamic-tool"):
+        return None, None
+    call, state = _plain(part.get("toolCallId")), _plain(part.get("state"))
+    return (
+        call if isinstance(call, str) and not _unfit(call) else None,
+        state if isinstance(state, str) and not _unfit(state) else None,
+    )
+
+
+def _unfit(text: str) -> bool:
+    """A column cannot hold it; data_json still does."""
+    return "\0" in text or canonical.has_surrogates(text)
+
+
+def _as_dict(given: Any) -> dict[str, Any]:
+    if isinstance(given, str):
+        return {"role": "user", "parts": [{"type": "text", "text": given}]}
+    if isinstance(given, bytes | Raw):
+        canonical.parse(given)
+        return canonical.open_object(given)
+    if isinstance(given, dict):
+        return given
+    raise BadValue(f"a message is text, a dict or JSON bytes, not {type(given).__name__}")
+
+
+def _parts_of(message: dict[str, Any]) -> list[Any]:
+    if "parts" in message and "content" in message:
+        raise BadValue("a message has `parts` or `content`, not both")
+    if "content" in message:
+        content = _plain(message["content"])
+        if not isinstance(content, str):
+            raise BadValue("`content` is text; give anything else as `parts`")
+        return [{"type": "text", "text": content}]
+    parts = message.get("parts", [])
+    if isinstance(parts, Raw):
+        parts = _split_array(parts)
+    if not isinstance(parts, list | tuple):
+        raise BadValue("`parts` is a list")
+    return list(parts)
+
+
+def _split_array(raw: Raw) -> list[Any]:
+    """The elements of a JSON array, each as it was written."""
+    import msgspec
+
+    try:
+        return msgspec.json.decode(bytes(raw), type=list[Raw])
+    except msgspec.DecodeError:
+        parts: list[Any] = canonical.parse(raw)
+        return parts
+
+
+def _metadata_of(message: dict[str, Any], extra: dict[str, Any] | None) -> str:
+    text = metadata.as_given(message.get("metadata"))
+    present = canonical.parse(text) if extra else {}
+    for key, value in (extra or {}).items():
+        if key not in present:
+            text = metadata.splice(text, key, canonical.encode(value))
+    return text
+
+
+def _client_id(given: Any) -> str | None:
+    value = _plain(given)
+    if value is None or value == "":
+        return None
+    return canonical.check_column("message id", value)
+
+
+def _plain(value: Any) -> Any:
+    return canonical.parse(value) if isinstance(value, Raw) else value

@@ -1,0 +1,309 @@
+"""Sessions: create, fork, list, archive, delete."""
+
+from __future__ import annotations
+
+import base64
+import binascii
+from typing import Any
+
+from .. import canonical, ids
+from ..clock import now_ms
+from ..db.database import Row, Tx
+from ..db.queries import Q, Query
+from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound
+from ..model import Page, SessionInfo, Usage
+from . import heads, metadata, previews, recovery, refs, turns
+from .heads import Head
+
+FAR = 2**62
+UNKNOWN_MODEL = '{"provider_id":"","model_id":""}'
+_DELETED = "deleted_at"
+
+
+def create(
+    tx: Tx,
+    *,
+    agent: str,
+    workspace: str | None = None,
+    model: Any = None,
+    title: str | None = None,
+    metadata_text: str = "{}",
+    parent: str | None = None,
+    parent_call: str | None = None,
+    session_id: str | None = None,
+) -> str:
+    """A new session; with `parent`, a sub-agent's: relation `spawn`."""
+    new = session_id or ids.mint(ids.SESSION)
+    now = now_ms()
+    origin_turn, message = _spawn_point(tx, parent)
+    tx.later(
+        Q.insert_session,
+        id=new,
+        agent=agent,
+        workspace=workspace,
+        model=model_text(model),
+        parent=parent,
+        parent_message=message,
+        metadata=metadata_text,
+        now=now,
+    )
+    heads.create(
+        tx,
+        new,
+        now=now,
+        kind="create",
+        reason=f"agent {agent}",
+        relation="spawn" if parent else "root",
+        origin=parent,
+        origin_turn=origin_turn,
+        origin_call=parent_call,
+        title=title,
+    )
+    return new
+
+
+def free_id(tx: Tx, wanted: str | None) -> str | None:
+    """A caller's own id for a session: well-formed and not taken."""
+    if wanted is None:
+        return None
+    if not ids.is_ours(ids.SESSION, wanted):
+        raise BadValue(f"{wanted!r} is not a session id (ses_ and 26 more); give foreign ids as an alias")
+    if tx.one(Q.session_is_taken, id=wanted):
+        raise BadValue(f"session {wanted} exists already; get() opens it")
+    return wanted
+
+
+def _spawn_point(tx: Tx, parent: str | None) -> tuple[str | None, str | None]:
+    if parent is None:
+        return None, None
+    row = tx.one(Q.read_head, session=parent)
+    if row is None and tx.one(Q.session_exists, session=parent) is None:
+        raise SessionNotFound(parent)
+    turn_id = row[0] if row else None
+    message, home = refs.nearest_user_message(tx, turn_id)
+    return turn_id, message if home == parent else None
+
+
+def fork(tx: Tx, head: Head, at: str | None, *, title: str | None = None) -> str:
+    """A new session whose head is a turn of this one: one row and one head, nothing copied."""
+    if at is None:
+        turn_id = head.turn_id
+    else:
+        place = refs.find_place(tx, head, at, on_path=False)
+        turn_id = _fork_turn(tx, head, place)
+    message, home = refs.nearest_user_message(tx, turn_id)
+    source = get_row(tx, head.session_id)
+    new, now = ids.mint(ids.SESSION), now_ms()
+    tx.later(
+        Q.insert_session,
+        id=new,
+        agent=source[1],
+        workspace=source[2],
+        model=source[3],
+        parent=home or head.session_id,
+        parent_message=message,
+        metadata="{}",
+        now=now,
+    )
+    heads.create(
+        tx,
+        new,
+        now=now,
+        kind="fork",
+        reason=f"agent {source[1]}",
+        turn_id=turn_id,
+        last_at=head.last_at,
+        relation="fork",
+        origin=head.session_id,
+        origin_turn=turn_id,
+        title=title,
+        preview=previews.recompute(tx, head.session_id),
+    )
+    return new
+
+
+def _fork_turn(tx: Tx, head: Head, place: refs.Place) -> str | None:
+    """An open turn is forked at its parent, with what it has finished."""
+    row = tx.one(Q.get_turn, turn=place.turn_id)
+    assert row is not None
+    if row[8] is None and place.lines is None and not _has_finished(tx, place.turn_id, row[10]):
+        return row[1]  # type: ignore[no-any-return]
+    return refs.turn_at(tx, head, place)
+
+
+def _has_finished(tx: Tx, turn_id: str, response_id: str | None) -> bool:
+    return any(e.kind == "message" and e.ref != response_id for e in refs.entries_of(tx, turn_id))
+
+
+# ---------------------------------------------------------------- reading
+
+
+def get_row(tx: Tx, session_id: str) -> Row:
+    row = tx.one(Q.get_session, session=session_id)
+    if row is None:
+        raise SessionNotFound(session_id)
+    return row
+
+
+def info(row: Row) -> SessionInfo:
+    counts = Usage(*row[13:18])
+    return SessionInfo(
+        id=row[0],
+        agent=row[1],
+        workspace=row[2],
+        model=canonical.parse(row[3] or "{}"),
+        title=row[4],
+        preview=row[5],
+        parent_id=row[6],
+        parent_message_id=row[7],
+        relation=row[8] or "import",
+        revision=row[9] or 0,
+        turn_id=row[10],
+        turns=row[11] or 0,
+        messages=row[12] or 0,
+        usage=counts,
+        total_tokens=row[18],
+        cost_usd=row[19],
+        metadata=canonical.parse(row[20] or "{}"),
+        created_at=row[21],
+        updated_at=row[22],
+        archived_at=row[23],
+        deleted_at=row[24],
+    )
+
+
+def list_page(
+    tx: Tx,
+    *,
+    agent: str | None,
+    workspace: str | None,
+    parent: str | None,
+    archived: bool,
+    limit: int,
+    after: str | None,
+) -> Page:
+    """One page, newest first, from the index that fits the filters; no part is touched."""
+    if not 1 <= limit <= 10_000:
+        raise BadValue(f"limit is between 1 and 10,000, not {limit}")
+    before_at, before_id = _read_cursor(after) if after else (FAR, "")
+    query = _driver(agent, workspace, parent)
+    rows = tx.all(
+        query,
+        agent=agent,
+        workspace=workspace,
+        parent=parent,
+        archived=int(archived),
+        before_at=before_at,
+        before_id=before_id,
+        limit=limit + 1,
+    )
+    found = [info(row) for row in rows[:limit]]
+    return Page(found, _cursor(found[-1]) if len(rows) > limit else None)
+
+
+def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Query:
+    if parent is not None:
+        return Q.list_by_parent
+    if agent is not None:
+        return Q.list_by_agent
+    return Q.list_by_workspace if workspace is not None else Q.list_recent
+
+
+def _cursor(last: SessionInfo) -> str:
+    return base64.urlsafe_b64encode(f"{last.updated_at} {last.id}".encode()).decode()
+
+
+def _read_cursor(text: str) -> tuple[int, str]:
+    try:
+        at, _, session_id = base64.urlsafe_b64decode(text.encode()).decode().partition(" ")
+        return int(at), session_id
+    except (ValueError, binascii.Error):
+        raise BadValue(f"{text!r} is not a cursor; take the one of the page before") from None
+
+
+# ---------------------------------------------------------------- archive, delete, names
+
+
+def set_archived(tx: Tx, session_id: str, archived: bool) -> None:
+    row = tx.one(Q.session_for_update, session=session_id)
+    if row is None:
+        raise SessionNotFound(session_id)
+    if row[2] is not None:
+        raise SessionDeleted(session_id)
+    if (row[1] is not None) == archived:
+        return
+    head, now = heads.take(tx, session_id, stamps=0), now_ms()
+    tx.later(Q.set_archived, session=session_id, at=now if archived else None, now=now)
+    turns.record_event(tx, head, "archive" if archived else "unarchive", None, {})
+
+
+def delete(tx: Tx, head: Head) -> None:
+    """A move to nothing. Rows stay until nothing reaches them; forks keep reading."""
+    now = now_ms()
+    for turn_id, *_ in tx.all(Q.open_turns, session=head.session_id):
+        head = recovery.abandon(tx, head, turn_id, "aborted")
+    head = heads.take(tx, head.session_id, stamps=0)
+    refs.move(tx, head, None, kind="delete", reason=None)
+    row = get_row(tx, head.session_id)
+    tx.later(Q.set_deleted, session=head.session_id, at=now)
+    tx.later(Q.set_archived, session=head.session_id, at=now, now=now)
+    text = metadata.splice(row[20], _DELETED, str(now))
+    tx.later(Q.set_session_metadata, session=head.session_id, metadata=text, now=now)
+
+
+def undelete(tx: Tx, head: Head) -> None:
+    if head.deleted_at is None:
+        raise Refused(f"session {head.session_id} is not deleted")
+    row = get_row(tx, head.session_id)
+    stamp = f'"{_DELETED}":{head.deleted_at}'
+    text = row[20].replace("," + stamp, "").replace(stamp, "")
+    now = now_ms()
+    tx.later(Q.set_deleted, session=head.session_id, at=None)
+    tx.later(Q.set_archived, session=head.session_id, at=None, now=now)
+    tx.later(Q.set_session_metadata, session=head.session_id, metadata=text, now=now)
+    refs.undo(tx, head, "undelete")
+
+
+def set_title(tx: Tx, session_id: str, title: str | None) -> None:
+    head = heads.take(tx, session_id, stamps=0)
+    tx.later(Q.set_title, session=session_id, title=title)
+    turns.record_event(tx, head, "title", None, {"title": title})
+
+
+def add_alias(
+    tx: Tx, session_id: str, name: str, namespace: str, turn_id: str | None, reason: str | None
+) -> None:
+    if tx.one(Q.session_exists, session=session_id) is None:
+        raise SessionNotFound(session_id)
+    added = tx.run(
+        Q.insert_alias,
+        namespace=namespace,
+        name=name,
+        session=session_id,
+        turn=turn_id,
+        now=now_ms(),
+        reason=reason,
+    )
+    if not added:
+        row = tx.one(Q.find_alias, namespace=namespace, name=name)
+        assert row is not None
+        if row != (session_id, turn_id):
+            raise AliasTaken(namespace, name, row[0])
+
+
+def model_text(model: Any) -> str:
+    """`{provider_id, model_id, variant?}`, or "provider/model" for short."""
+    if model is None:
+        return UNKNOWN_MODEL
+    return canonical.encode(as_model(model))
+
+
+def as_model(model: Any) -> Any:
+    if isinstance(model, str):
+        provider, slash, name = model.partition("/")
+        model = (
+            {"provider_id": provider, "model_id": name} if slash else {"provider_id": "", "model_id": model}
+        )
+    if not isinstance(model, dict) or not {"provider_id", "model_id"} <= set(model):
+        raise BadValue('a model is {"provider_id": …, "model_id": …, "variant"?: …} or "provider/model"')
+    return model

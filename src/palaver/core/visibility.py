@@ -1,0 +1,53 @@
+"""hidden_at for contract readers. One rule: a row of ours has it exactly when it is not in its home session's
+`messages()`. Moves of the head therefore restamp what left the path and what came back.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+
+from ..clock import now_ms
+from ..db.database import Tx
+from ..db.queries import Q
+from . import metadata
+from .heads import Head
+
+
+def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
+    """After a move from `old_turn` to the head: hide what left, show what came back."""
+    old, new = path(tx, old_turn), path(tx, head.turn_id)
+    on_new, on_old = set(new), set(old)
+    left = [t for t in old if t not in on_new]
+    came = [t for t in new if t not in on_old]
+    for turn_id, base, status, *_ in tx.all(Q.open_turns, session=head.session_id):
+        if status != "pending":
+            (came if base == head.revision else left).append(turn_id)
+    _apply(tx, head.session_id, left, came)
+
+
+def hide_open_turns(tx: Tx, head: Head) -> None:
+    """Open turns begun on an older revision are not in the transcript any more."""
+    restamp(tx, head, head.turn_id)
+
+
+def path(tx: Tx, turn_id: str | None) -> list[str]:
+    return [row[0] for row in tx.all(Q.path, turn=turn_id)] if turn_id else []
+
+
+def _apply(tx: Tx, session_id: str, left: Iterable[str], came: Iterable[str]) -> None:
+    shown = _home_rows(tx, session_id, came)
+    gone = {k: v for k, v in _home_rows(tx, session_id, left).items() if k not in shown}
+    now = now_ms()
+    for message_id, text in gone.items():
+        if not metadata.is_hidden(text):
+            tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.hide(text, now), now=now)
+    for message_id, text in shown.items():
+        if metadata.is_hidden(text):
+            tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.unhide(text), now=now)
+
+
+def _home_rows(tx: Tx, session_id: str, turn_ids: Iterable[str]) -> dict[str, str]:
+    rows: dict[str, str] = {}
+    for turn_id in turn_ids:
+        rows.update(tx.all(Q.home_messages_of_turn, turn=turn_id, session=session_id))
+    return rows

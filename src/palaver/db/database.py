@@ -1,0 +1,54 @@
+"""What an engine must offer. Core code sees only these protocols, never a driver.
+
+A write transaction runs `later` statements together with the commit, in order, as one call to the engine
+(one text on SQLite, a pipeline on Postgres). A statement that reads, or whose count matters, runs at once,
+after everything queued before it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from contextlib import AbstractContextManager
+from typing import Any, Protocol
+
+from .queries import Query
+
+Row = tuple[Any, ...]
+
+
+class Tx(Protocol):
+    """One transaction: a snapshot for reads; for writes, all or nothing."""
+
+    def all(self, query: Query, **params: Any) -> list[Row]: ...
+
+    def one(self, query: Query, **params: Any) -> Row | None: ...
+
+    def run(self, query: Query, **params: Any) -> int:
+        """Run now; how many rows it changed."""
+        ...
+
+    def later(self, query: Query, **params: Any) -> None:
+        """Run with the commit (or before the next statement that reads)."""
+        ...
+
+    def generation(self) -> int | None:
+        """A number that changes when somebody else has written; None if the engine cannot tell."""
+        ...
+
+
+class Database(Protocol):
+    """A place to keep things: one SQLite file, one Postgres schema, or memory."""
+
+    name: str
+
+    def read(self) -> AbstractContextManager[Tx]: ...
+
+    def write(self, *, hard: bool = False) -> AbstractContextManager[Tx]:
+        """`hard`: the commit holds a boundary and must survive a power cut (as `durability` says)."""
+        ...
+
+    def insert(self, query: Query, params: Sequence[Any]) -> int:
+        """One statement, its own transaction, no more work than that: the path of a streamed chunk."""
+        ...
+
+    def close(self) -> None: ...

@@ -1,0 +1,89 @@
+"""Where a store may live: a real file in a private directory on a local file system."""
+
+from __future__ import annotations
+
+import os
+import stat
+from pathlib import Path
+
+from ..errors import NotAStore, StoreReadOnly, UnsafeFileSystem
+
+MOUNTS = "/proc/self/mountinfo"
+_UNSAFE = {
+    "nfs",
+    "nfs4",
+    "cifs",
+    "smb3",
+    "smbfs",
+    "9p",
+    "afs",
+    "ceph",
+    "glusterfs",
+    "lustre",
+    "virtiofs",
+    "vboxsf",
+}
+
+
+def prepare(path: str) -> None:
+    """Make the directory (0700) and the file (0600) if they are missing; refuse what cannot be a store."""
+    folder = os.path.dirname(path) or "."
+    _make_folder(folder)
+    refuse_unsafe(folder)
+    try:
+        mode = os.stat(path).st_mode
+    except FileNotFoundError:
+        _make_file(path)
+        return
+    if not stat.S_ISREG(mode):
+        what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
+        raise NotAStore(f"{path} is {what}; give the path of a database file")
+
+
+def _make_folder(folder: str) -> None:
+    try:
+        os.makedirs(folder, mode=0o700, exist_ok=True)
+    except (FileExistsError, NotADirectoryError):
+        raise NotAStore(f"{folder} is not a directory; choose another place for the store") from None
+    except OSError as error:
+        raise StoreReadOnly(f"cannot create {folder}: {error.strerror}; choose a writable place") from None
+
+
+def _make_file(path: str) -> None:
+    """O_EXCL: a file that exists is never opened here, for closing it would drop SQLite's locks on it."""
+    try:
+        os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
+    except FileExistsError:
+        return
+    except OSError as error:
+        raise StoreReadOnly(f"cannot create {path}: {error.strerror}; choose a writable place") from None
+    os.chmod(path, 0o600)
+
+
+def refuse_unsafe(folder: str) -> None:
+    kind = kind_of(folder)
+    if kind in _UNSAFE or kind.startswith("fuse"):
+        raise UnsafeFileSystem(
+            f"{folder} is on a {kind} file system, where SQLite's locks cannot be trusted; "
+            "keep the store on a local disk, or use Postgres for many machines"
+        )
+
+
+def kind_of(folder: str) -> str:
+    """The file system type of the mount that holds `folder`; '' where the system does not tell."""
+    try:
+        lines = Path(MOUNTS).read_text(errors="surrogateescape").splitlines()
+    except OSError:
+        return ""
+    real = os.path.realpath(folder)
+    best, kind = -1, ""
+    for line in lines:
+        fields, _, tail = line.partition(" - ")
+        point = fields.split(" ")[4].replace("\\040", " ")
+        if _holds(point, real) and len(point) >= best:
+            best, kind = len(point), tail.split(" ")[0]
+    return kind
+
+
+def _holds(mount: str, path: str) -> bool:
+    return path == mount or path.startswith(mount.rstrip("/") + "/")

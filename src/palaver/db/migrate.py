@@ -1,0 +1,138 @@
+"""Bringing a file to the current schema: a new one, an older one, or one that another program made.
+
+Everything happens in one transaction, and its version is recorded in the same one. A foreign contract
+database keeps its tables as they are: columns of the contract that it lacks are added with their defaults,
+indexes that it lacks are created, columns that it has beyond the contract are left alone.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+
+import apsw
+
+from ..clock import now_ms
+from ..errors import SchemaMismatch, SchemaTooNew
+from .queries import schema
+
+VERSION = 1
+NAME = "kernel"
+CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
+
+_CREATE = re.compile(r"CREATE (TABLE|INDEX|VIEW) (\w+)(?: ON (\w+) \(([^)]*)\)(.*))?", re.DOTALL)
+_COLUMN = re.compile(r"^\s+(\"?\w+\"?)\s+((?:TEXT|INTEGER|REAL|BLOB).*?),?$")
+_STAND_IN = {"TEXT": "''", "INTEGER": "0", "REAL": "0", "BLOB": "x''"}
+
+
+def is_current(connection: apsw.Connection, path: str) -> bool:
+    version = version_of(connection)
+    if version > VERSION:
+        raise SchemaTooNew(path, version, VERSION)
+    return version == VERSION
+
+
+def version_of(connection: apsw.Connection) -> int:
+    """0: no schema of ours yet."""
+    try:
+        rows = connection.execute("SELECT max(version) FROM schema_migrations").fetchall()
+    except apsw.SQLError as error:
+        if "no such table" in str(error):
+            return 0
+        raise SchemaMismatch(
+            "the table schema_migrations belongs to another program; keep Palaver in a file of its own"
+        ) from None
+    return int(rows[0][0] or 0)
+
+
+def migrate(connection: apsw.Connection, path: str) -> None:
+    connection.execute("BEGIN IMMEDIATE")
+    try:
+        if not is_current(connection, path):
+            _create_missing(connection)
+            connection.execute(
+                "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
+                (VERSION, NAME, now_ms()),
+            )
+        connection.execute("COMMIT")
+    except BaseException:
+        if connection.in_transaction:
+            connection.execute("ROLLBACK")
+        raise
+
+
+def statements(text: str) -> Iterator[str]:
+    """The statements of schema.sql, comments dropped."""
+    bare = re.sub(r"--[^\n]*", "", text)
+    return (s.strip() for s in bare.split(";") if s.strip())
+
+
+def _create_missing(connection: apsw.Connection) -> None:
+    for statement in statements(schema()):
+        match = _CREATE.match(statement)
+        assert match, statement
+        kind, name, table, columns, tail = match.groups()
+        if kind == "INDEX":
+            if not _has_index(connection, table, columns, "WHERE" in tail):
+                connection.execute(statement)
+        elif not _exists(connection, name):
+            connection.execute(statement)
+        elif kind == "VIEW":
+            continue
+        elif name in CONTRACT:
+            _add_columns(connection, name, statement)
+        else:
+            _compare_columns(connection, name, statement)
+
+
+def _exists(connection: apsw.Connection, table: str) -> bool:
+    return bool(
+        connection.execute(
+            "SELECT 1 FROM sqlite_schema WHERE type IN ('table','view') AND name = ?", (table,)
+        ).fetchall()
+    )
+
+
+def _has_index(connection: apsw.Connection, table: str, columns: str, partial: bool) -> bool:
+    wanted = [c.strip().strip('"') for c in columns.split(",")]
+    for _, name, _, _, is_partial in connection.execute(f'PRAGMA index_list("{table}")').fetchall():
+        found = [row[2] for row in connection.execute(f'PRAGMA index_info("{name}")').fetchall()]
+        if found == wanted and bool(is_partial) == partial:
+            return True
+    return False
+
+
+def _columns_of(connection: apsw.Connection, table: str) -> set[str]:
+    return {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")').fetchall()}
+
+
+def _add_columns(connection: apsw.Connection, table: str, statement: str) -> None:
+    present = _columns_of(connection, table)
+    for name, definition in _declared(statement):
+        if name.strip('"') in present:
+            continue
+        if "PRIMARY KEY" in definition or "REFERENCES" in definition:
+            raise SchemaMismatch(f"{table} has no column {name}; this is not a contract database")
+        if "NOT NULL" in definition and "DEFAULT" not in definition:
+            definition += f" DEFAULT {_stand_in(name, definition)}"
+        connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {definition}")
+
+
+def _stand_in(name: str, definition: str) -> str:
+    return "'{}'" if name.endswith("_json") else _STAND_IN[definition.split()[0]]
+
+
+def _compare_columns(connection: apsw.Connection, table: str, statement: str) -> None:
+    missing = {name for name, _ in _declared(statement)} - _columns_of(connection, table)
+    if missing:
+        raise SchemaMismatch(
+            f"the table {table} belongs to another program (no column {sorted(missing)[0]}); "
+            "keep Palaver in a file of its own"
+        )
+
+
+def _declared(statement: str) -> Iterator[tuple[str, str]]:
+    for line in statement.splitlines():
+        match = _COLUMN.match(line)
+        if match:
+            yield match[1], match[2].strip()

@@ -1,0 +1,159 @@
+-- name: insert_session
+INSERT INTO chat_sessions (
+    id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
+    prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
+    created_at, updated_at, archived_at
+) VALUES (
+    :id, :agent, :workspace, :model, :parent, :parent_message, '[]', :metadata,
+    0, 0, 0, 0, 0, 0, 0, :now, :now, NULL
+);
+
+-- name: insert_head
+INSERT INTO heads (
+    session_id, turn_id, prev_turn_id, revision, event_seq, last_at, relation, origin_id, origin_turn, origin_call,
+    title, preview
+) VALUES (
+    :session, :turn, NULL, :revision, :event_seq, :last_at, :relation, :origin, :origin_turn, :origin_call,
+    :title, :preview
+);
+
+-- name: session_exists
+SELECT created_at, agent FROM chat_sessions WHERE id = :session;
+
+-- name: get_session
+-- One session as a list shows it; heads may be missing where another program made the session.
+SELECT * FROM session_rows s
+ WHERE s.id = :session;
+
+-- name: list_recent
+-- Newest first. Each list query is driven by one index of the contract; the other filters are checked on the row.
+SELECT * FROM session_rows s
+ WHERE s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
+   AND s.deleted_at IS NULL
+   AND (:archived = 1 OR s.archived_at IS NULL)
+ ORDER BY s.updated_at DESC, s.id DESC
+ LIMIT :limit;
+
+-- name: list_by_agent
+SELECT * FROM session_rows s
+ WHERE s.agent = :agent
+   AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
+   AND s.deleted_at IS NULL
+   AND (:archived = 1 OR s.archived_at IS NULL)
+   AND (:workspace IS NULL OR s.workspace_root = :workspace)
+ ORDER BY s.updated_at DESC, s.id DESC
+ LIMIT :limit;
+
+-- name: list_by_workspace
+SELECT * FROM session_rows s
+ WHERE s.workspace_root = :workspace
+   AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
+   AND s.deleted_at IS NULL
+   AND (:archived = 1 OR s.archived_at IS NULL)
+ ORDER BY s.updated_at DESC, s.id DESC
+ LIMIT :limit;
+
+-- name: list_by_parent
+SELECT * FROM session_rows s
+ WHERE s.parent_id = :parent
+   AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
+   AND s.deleted_at IS NULL
+   AND (:archived = 1 OR s.archived_at IS NULL)
+   AND (:agent IS NULL OR s.agent = :agent)
+   AND (:workspace IS NULL OR s.workspace_root = :workspace)
+ ORDER BY s.updated_at DESC, s.id DESC
+ LIMIT :limit;
+
+-- name: ancestors
+WITH RECURSIVE up (id, parent_id, depth) AS (
+    SELECT id, parent_id, 0 FROM chat_sessions WHERE id = :session
+    UNION
+    SELECT s.id, s.parent_id, up.depth + 1 FROM chat_sessions s JOIN up ON s.id = up.parent_id
+     WHERE up.depth < 1000000
+)
+SELECT id FROM up WHERE depth > 0 ORDER BY depth;
+
+-- name: descendants
+WITH RECURSIVE down (id, depth) AS (
+    SELECT id, 0 FROM chat_sessions WHERE id = :session
+    UNION
+    SELECT s.id, down.depth + 1 FROM chat_sessions s JOIN down ON s.parent_id = down.id
+)
+SELECT id FROM down WHERE depth > 0 ORDER BY depth, id;
+
+-- name: session_for_update
+SELECT s.metadata_json, s.archived_at, h.deleted_at FROM chat_sessions s
+  LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: set_archived
+UPDATE chat_sessions SET archived_at = :at, updated_at = greatest(updated_at, :now) WHERE id = :session;
+
+-- name: set_session_metadata
+UPDATE chat_sessions SET metadata_json = :metadata, updated_at = greatest(updated_at, :now) WHERE id = :session;
+
+-- name: set_deleted
+UPDATE heads SET deleted_at = :at WHERE session_id = :session;
+
+-- name: set_title
+UPDATE heads SET title = :title WHERE session_id = :session;
+
+-- name: set_preview
+UPDATE heads SET preview = :preview WHERE session_id = :session;
+
+-- name: touch_session
+UPDATE chat_sessions SET updated_at = greatest(updated_at, :now) WHERE id = :session;
+
+-- name: touch_session_model
+UPDATE chat_sessions SET updated_at = greatest(updated_at, :now), model_json = :model WHERE id = :session;
+
+-- name: add_usage
+UPDATE chat_sessions
+   SET prompt_tokens = prompt_tokens + :input, completion_tokens = completion_tokens + :output,
+       reasoning_tokens = reasoning_tokens + :reasoning, cache_read = cache_read + :cache_read,
+       cache_write = cache_write + :cache_write, total_tokens = total_tokens + :total,
+       cost_usd = cost_usd + :cost, updated_at = greatest(updated_at, :now)
+ WHERE id = :session;
+
+-- name: put_prompt
+INSERT INTO system_prompts (digest, body, created_at) VALUES (:digest, :body, :now) ON CONFLICT (digest) DO NOTHING;
+
+-- name: get_prompt
+SELECT body FROM system_prompts WHERE digest = :digest;
+
+-- name: insert_alias
+INSERT INTO aliases (namespace, name, session_id, turn_id, created_at, reason)
+VALUES (:namespace, :name, :session, :turn, :now, :reason) ON CONFLICT (namespace, name) DO NOTHING;
+
+-- name: find_alias
+SELECT session_id, turn_id FROM aliases WHERE namespace = :namespace AND name = :name;
+
+-- name: find_alias_anywhere
+SELECT session_id, turn_id, namespace FROM aliases WHERE name = :name ORDER BY namespace;
+
+-- name: delete_alias
+DELETE FROM aliases WHERE namespace = :namespace AND name = :name AND session_id = :session;
+
+-- name: aliases_of
+SELECT namespace, name FROM aliases WHERE session_id = :session ORDER BY namespace, name;
+
+-- name: put_foreign_id
+INSERT INTO foreign_ids (origin, scope, foreign_id, id) VALUES (:origin, :scope, :foreign, :id)
+ON CONFLICT (origin, scope, foreign_id) DO NOTHING;
+
+-- name: find_foreign_id
+SELECT id FROM foreign_ids WHERE origin = :origin AND scope = :scope AND foreign_id = :foreign;
+
+-- name: put_owner
+INSERT INTO owners (id, pid, host, started_at) VALUES (:id, :pid, :host, :now) ON CONFLICT (id) DO NOTHING;
+
+-- name: drop_owner
+DELETE FROM owners WHERE id = :id;
+
+-- name: all_owners
+SELECT id, pid, host, started_at FROM owners;
+
+-- name: first_words
+-- Text parts of the user's first messages, in the order they were said.
+SELECT m.id, p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
+ WHERE m.session_id = :session AND m.role = 'user' AND p.type = 'text'
+ ORDER BY m.created_at, m.id, p."index" LIMIT 50;

@@ -1,0 +1,35 @@
+-- name: path_rows
+-- Everything a reader sees on the way from a turn to its root, in the order of record.
+WITH RECURSIVE path (id, parent_id, depth) AS (
+    SELECT id, parent_id, depth FROM turns WHERE id = :turn
+    UNION ALL
+    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
+)
+SELECT path.id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_at, p.message_id, p.data_json
+  FROM path
+  JOIN turn_entries e ON e.turn_id = path.id
+  LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
+  LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
+ WHERE e.kind <> 'result'
+ ORDER BY path.depth, e.seq;
+
+-- name: turn_rows
+SELECT e.turn_id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_at, p.message_id, p.data_json
+  FROM turn_entries e
+  LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
+  LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
+ WHERE e.turn_id = :turn AND e.kind <> 'result'
+ ORDER BY e.seq;
+
+-- name: tail_turns
+-- Open turns begun on the current revision: the live tail.
+SELECT t.id, t.begin_seq, t.response_id, t.status, t.facts_json FROM turns t JOIN heads h ON h.session_id = t.session_id
+ WHERE t.session_id = :session AND t.sealed_at IS NULL AND t.base_revision = h.revision AND t.status <> 'pending'
+ ORDER BY t.begin_seq;
+
+-- name: last_user_message_of_turn
+SELECT m.id, m.session_id FROM turn_entries e JOIN chat_messages m ON m.id = e.ref AND m.role = 'user'
+ WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq DESC LIMIT 1;
+
+-- name: parent_of
+SELECT parent_id FROM turns WHERE id = :turn;

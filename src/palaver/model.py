@@ -1,0 +1,141 @@
+"""The nouns, as plain values. Nothing here does I/O."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+OPEN = ("pending", "streaming", "waiting")
+SEALED = ("completed", "failed", "aborted")
+ROLES = ("user", "assistant", "system")
+TOOL_STATES = (
+    "input-streaming",
+    "input-available",
+    "approval-requested",
+    "approval-responded",
+    "output-available",
+    "output-error",
+    "output-denied",
+)
+RELATIONS = ("root", "fork", "spawn", "continue", "import")
+USAGE_KEYS = ("input", "output", "reasoning", "cache_read", "cache_write")
+
+
+class Usage(msgspec.Struct, frozen=True):
+    """Tokens, each counted once: `input` excludes what came from or went to the cache."""
+
+    input: int = 0
+    output: int = 0
+    reasoning: int = 0
+    cache_read: int = 0
+    cache_write: int = 0
+
+    @property
+    def total(self) -> int:
+        return self.input + self.output + self.reasoning + self.cache_read + self.cache_write
+
+    def __add__(self, other: Usage) -> Usage:
+        return Usage(*(a + b for a, b in zip(self.counts(), other.counts(), strict=True)))
+
+    def __sub__(self, other: Usage) -> Usage:
+        return Usage(*(a - b for a, b in zip(self.counts(), other.counts(), strict=True)))
+
+    def counts(self) -> tuple[int, int, int, int, int]:
+        return (self.input, self.output, self.reasoning, self.cache_read, self.cache_write)
+
+    def json(self) -> str:
+        return "{" + ",".join(f'"{k}":{n}' for k, n in zip(USAGE_KEYS, self.counts(), strict=True)) + "}"
+
+    @classmethod
+    def from_metadata(cls, metadata: Any) -> Usage | None:
+        """The contract's `usage` object, if there is one; counts that are not whole numbers are not counts."""
+        given = metadata.get("usage") if isinstance(metadata, dict) else None
+        if not isinstance(given, dict):
+            return None
+        counts = {k: given[k] for k in USAGE_KEYS if type(given.get(k)) is int and given[k] >= 0}
+        return cls(**counts) if counts else None
+
+
+class SessionInfo(msgspec.Struct, frozen=True):
+    """A session as a list shows it."""
+
+    id: str
+    agent: str
+    workspace: str | None
+    model: dict[str, Any]
+    title: str | None
+    preview: str | None
+    parent_id: str | None
+    parent_message_id: str | None
+    relation: str
+    revision: int
+    turn_id: str | None
+    turns: int
+    messages: int
+    usage: Usage
+    total_tokens: int
+    cost_usd: float
+    metadata: dict[str, Any]
+    created_at: int
+    updated_at: int
+    archived_at: int | None
+    deleted_at: int | None
+
+
+class Page(msgspec.Struct, frozen=True):
+    """Part of a list. `next` is the cursor of the rest, None at the end."""
+
+    sessions: list[SessionInfo]
+    next: str | None
+
+
+class TurnInfo(msgspec.Struct, frozen=True):
+    """A node of the tree."""
+
+    id: str
+    parent_id: str | None
+    session_id: str
+    kind: str
+    status: str
+    base_revision: int
+    depth: int
+    started_at: int
+    sealed_at: int | None
+    digest: bytes | None
+    response_id: str | None
+    usage: Usage
+    cost_usd: float
+    thread_tokens: int
+    thread_messages: int
+
+
+class Line(msgspec.Struct, frozen=True):
+    """One line of a session's reflog: the head moved, when, where to, and why."""
+
+    seq: int
+    kind: str
+    turn_id: str | None
+    revision: int
+    at: int
+    ref_seq: int | None
+    reason: str | None
+
+
+class Event(msgspec.Struct, frozen=True):
+    """Something that happened to a session. `turn` is the begin number of the turn it belongs to."""
+
+    seq: int
+    kind: str
+    turn: int | None
+    data: Any
+    at: int
+
+
+class Problem(msgspec.Struct, frozen=True):
+    """What `verify` found: which rule, where, and a sentence. `copy`: a derived copy that --fix can rewrite."""
+
+    rule: str
+    where: str
+    what: str
+    copy: bool = False

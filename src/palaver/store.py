@@ -1,0 +1,282 @@
+"""The store: one space, its sessions, and what spans them."""
+
+from __future__ import annotations
+
+import os
+import socket
+import threading
+from collections.abc import Iterator
+from types import TracebackType
+from typing import Any
+
+from . import ids
+from .canonical import check_column
+from .clock import now_ms
+from .core import heads, metadata, prelude, sessions, verify
+from .core.prelude import Room
+from .core.turns import OpenTurn
+from .db.database import Database
+from .db.locks import OwnerFile, is_dead
+from .db.queries import Q
+from .db.sqlite import SqliteDatabase
+from .errors import BadValue, HeadConflict, SessionNotFound
+from .model import Page, Problem, SessionInfo
+from .recorder import Turn
+from .session import Session
+
+_OPTIONS = {"durability", "timeout", "save_buffer_ms"}
+
+
+def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) -> Store:
+    """Open a store: a path, or ":memory:". It is made if it is not there."""
+    unknown = set(options) - _OPTIONS
+    if unknown:
+        raise TypeError(
+            f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(_OPTIONS))}"
+        )
+    if space is not None:
+        raise BadValue("a file is one space by itself; leave `space` out")
+    path = os.fspath(url)
+    if "://" in path:
+        raise BadValue(f"{path.partition('://')[0]}:// stores are not supported; give a path or ':memory:'")
+    return Store(path if path == ":memory:" else os.path.abspath(path), **options)
+
+
+class Store:
+    """Everything kept in one place. Safe to share between threads; not across fork()."""
+
+    def __init__(
+        self, path: str, *, durability: str = "boundary", timeout: float = 30.0, save_buffer_ms: float = 50.0
+    ) -> None:
+        self.path = path
+        self._buffer = save_buffer_ms
+        self.db: Database = SqliteDatabase(path, durability=durability, timeout=timeout)
+        self._owner = Owner(path)
+        self.room = Room(self._owner.is_dead)
+        self.sessions = Sessions(self)
+        self._open: dict[str, Turn] = {}
+        self.recover()
+
+    def close(self) -> None:
+        """Seal, as aborted, what this process left open, and let go of the file."""
+        for turn in list(self._open.values()):
+            if turn.status == "streaming":
+                _abort(turn)
+        self._owner.leave(self.db)
+        self.db.close()
+
+    def __enter__(self) -> Store:
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"<Store {self.path}>"
+
+    def recover(self) -> int:
+        """Seal what dead writers left open, in every session; how many sessions had some."""
+        with self.db.read() as tx:
+            found = tx.all(Q.all_open_turns)
+        dead = {
+            session
+            for session, _, status, owner in found
+            if status == "streaming" and (owner is None or self._owner.is_dead(owner))
+        }
+        for session_id in sorted(dead):
+            with self.db.write(hard=True) as tx:
+                prelude.settle(tx, self.room, heads.take(tx, session_id, stamps=0))
+        return len(dead)
+
+    def verify(self, *, fix: bool = False) -> list[Problem]:
+        """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth."""
+        if not fix:
+            with self.db.read() as tx:
+                return list(verify.check(tx))
+        with self.db.write(hard=True) as tx:
+            return verify.fix(tx)
+
+    def adopt(self) -> int:
+        """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
+        with self.db.read() as tx:
+            found = [row[0] for row in tx.all(Q.sessions_with_loose_rows)]
+        moved = 0
+        for session_id in found:
+            with self.db.write(hard=True) as tx:
+                head = heads.take(tx, session_id, stamps=0)
+                moved += prelude.settle(tx, self.room, head, everywhere=True).revision != head.revision
+        return moved
+
+    def system_prompt(self, digest: str) -> str | None:
+        with self.db.read() as tx:
+            row = tx.one(Q.get_prompt, digest=digest)
+        return row[0] if row else None
+
+    # ------------------------------------------------------------ open turns of this process
+
+    def owner(self) -> str:
+        return self._owner.sign_in(self.db)
+
+    def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
+        turn = Turn(
+            self.db,
+            self.room,
+            state,
+            save_buffer_ms=self._buffer,
+            on_end=lambda ended: self._open.pop(ended.id, None),
+            resumed=resumed,
+        )
+        self._open[turn.id] = turn
+        return turn
+
+
+def _abort(turn: Turn) -> None:
+    try:
+        turn.abort("the store was closed")
+    except HeadConflict:  # it is kept as a stray
+        pass
+
+
+class Owner:
+    """This store's sign of life: a locked file, and a row that says whose it is. Made with the first turn."""
+
+    def __init__(self, path: str) -> None:
+        self.id = f"{os.getpid()}-{ids.mint('own_')}"
+        self._folder = None if path == ":memory:" else path + "-owners"
+        self._file: OwnerFile | None = None
+        self._signed = False
+        self._guard = threading.Lock()
+
+    def sign_in(self, db: Database) -> str:
+        with self._guard:
+            if not self._signed:
+                if self._folder:
+                    self._file = OwnerFile(self._folder, self.id)
+                with db.write() as tx:
+                    tx.later(
+                        Q.put_owner, id=self.id, pid=os.getpid(), host=socket.gethostname(), now=now_ms()
+                    )
+                self._signed = True
+        return self.id
+
+    def is_dead(self, owner: str) -> bool:
+        if owner == self.id:
+            return False
+        return True if self._folder is None else is_dead(self._folder, owner)
+
+    def leave(self, db: Database) -> None:
+        if self._signed:
+            with db.write() as tx:
+                tx.later(Q.drop_owner, id=self.id)
+            self._signed = False
+        if self._file:
+            self._file.close()
+            self._file = None
+
+
+class Sessions:
+    """Finding and making sessions."""
+
+    def __init__(self, store: Store) -> None:
+        self._store = store
+
+    def create(
+        self,
+        agent: str = "default",
+        *,
+        workspace: str | None = None,
+        model: Any = None,
+        title: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: Session | str | None = None,
+        tool_call_id: str | None = None,
+        id: str | None = None,
+    ) -> Session:
+        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given)."""
+        check_column("agent", agent)
+        if not agent:
+            raise BadValue("agent is the name of who talks; it cannot be empty")
+        for name, text in (("workspace", workspace), ("title", title), ("tool_call_id", tool_call_id)):
+            check_column(name, text)
+        with self._store.db.write(hard=True) as tx:
+            session_id = sessions.create(
+                tx,
+                agent=agent,
+                workspace=workspace,
+                model=model,
+                title=title,
+                metadata_text=_metadata(metadata),
+                parent=_id_of(parent),
+                parent_call=tool_call_id,
+                session_id=sessions.free_id(tx, id),
+            )
+        return Session(self._store, session_id)
+
+    def get(self, session_id: str, *, deleted: bool = False) -> Session:
+        """The session with this id; SessionNotFound if there is none, or it was deleted."""
+        with self._store.db.read() as tx:
+            row = tx.one(Q.session_for_update, session=session_id)
+        if row is None or (row[2] is not None and not deleted):
+            raise SessionNotFound(session_id, "list() shows what there is")
+        return Session(self._store, session_id)
+
+    def find(self, name: str, namespace: str | None = None) -> Session:
+        """By id, or by an alias (in one namespace, or in any if it is clear)."""
+        with self._store.db.read() as tx:
+            if namespace is None:
+                row = tx.one(Q.session_for_update, session=name)
+                if row is not None and row[2] is None:
+                    return Session(self._store, name)
+                found = {r[0] for r in tx.all(Q.find_alias_anywhere, name=name)}
+            else:
+                found = {r[0] for r in tx.all(Q.find_alias, namespace=namespace, name=name)}
+        if len(found) > 1:
+            raise BadValue(f"{name!r} names {len(found)} sessions; say which namespace you mean")
+        if not found:
+            raise SessionNotFound(name)
+        return Session(self._store, found.pop())
+
+    def list(
+        self,
+        *,
+        agent: str | None = None,
+        workspace: str | None = None,
+        parent: Session | str | None = None,
+        archived: bool = False,
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Page:
+        """One page, newest first. `after` is the `next` of the page before; `archived=True` includes those too."""
+        with self._store.db.read() as tx:
+            return sessions.list_page(
+                tx,
+                agent=agent,
+                workspace=workspace,
+                parent=_id_of(parent),
+                archived=archived,
+                limit=limit,
+                after=after,
+            )
+
+    def __iter__(self) -> Iterator[SessionInfo]:
+        """All sessions that are not archived, page by page."""
+        after = None
+        while True:
+            page = self.list(limit=500, after=after)
+            yield from page.sessions
+            after = page.next
+            if after is None:
+                return
+
+
+def _id_of(session: Session | str | None) -> str | None:
+    return session.id if isinstance(session, Session) else session
+
+
+def _metadata(given: dict[str, Any] | None) -> str:
+    text = metadata.as_given(given)
+    if given and "deleted_at" in given:
+        raise BadValue("session metadata key 'deleted_at' belongs to the store; leave it out")
+    return text

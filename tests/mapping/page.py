@@ -1,0 +1,163 @@
+"""Reading docs/mapping.md, and everything that can be wrong with it."""
+
+from __future__ import annotations
+
+import re
+from collections import Counter
+from typing import NamedTuple
+
+from palaver import errors
+
+from .schema import ROOT, Schema
+from .seeds import CATEGORIES, SEEDS, all_keys
+
+PAGE = ROOT / "docs" / "mapping.md"
+HEADER = "| seed's thing | home in Palaver | note |"
+
+HOME = re.compile(
+    r"(?P<kind>column|table|index|derived|kernel|dialect (?:aisdk|hub|hermes|lash|ledger)|step \d+)\b:? \S"
+)
+STEP = re.compile(r"\bsteps?\s+(\d+)")
+TICKED = re.compile(r"`([^`]+)`")
+DOTTED = re.compile(r"([a-z]\w*)\.(\w+)")
+POINTER = re.compile(r"`([^`]+)` at `/")
+
+FIRST_STEP, LAST_STEP = 2, 12
+
+# Tables that do not exist yet → the step that brings them. A row that names one must name a step.
+PLANNED = {"copies": 2, "blobs": 6, "turn_blobs": 6, "receipts": 6, "natives": 8, "message_text": 8}
+
+# The public names a home may lean on.
+PUBLIC = {
+    "palaver": {"open", "fold", "ids"},
+    "store": {"sessions", "close", "search", "commit", "gc", "vacuum", "verify", "backup"},
+    "session": {
+        "id", "revision", "turn", "messages", "context", "fork", "rewind", "undo", "at", "history",
+        "archive", "unarchive", "delete", "waiting", "resume",
+    },
+    "turn": {"id", "write", "usage", "resolve", "wait", "touched", "used"},
+}  # fmt: skip
+
+
+class Row(NamedTuple):
+    seed: str  # of the section it stands in
+    key: str
+    home: str
+    note: str
+
+
+def cells_of(line: str) -> list[str]:
+    return [cell.strip() for cell in line.strip().strip("|").split("|")]
+
+
+def rows_of(text: str) -> tuple[list[Row], list[str]]:
+    """The rows of the seeds' sections, and the lines that are not rows but should be."""
+    rows, odd, seed = [], [], ""
+    for line in text.splitlines():
+        if line.startswith("## "):
+            found = re.match(r"## Seed (\d{3}): ", line)
+            seed = found[1] if found else ""
+        if not seed or not line.startswith("|") or line in ("|---|---|---|", HEADER):
+            continue
+        cells = cells_of(line)
+        key = TICKED.fullmatch(cells[0])
+        if key and len(cells) == 3:
+            rows.append(Row(seed, key[1], cells[1], cells[2]))
+        else:
+            odd.append(line)
+    return rows, odd
+
+
+def counts_of(text: str) -> dict[str, list[int]]:
+    """The table of counts at the top of the page: seed → its numbers."""
+    lines = re.findall(r"^\| (\d{3}) \w+ ((?:\| \d+ )+)\|$", text, re.MULTILINE)
+    return {seed: [int(number) for number in re.findall(r"\d+", numbers)] for seed, numbers in lines}
+
+
+def problems(text: str, schema: Schema) -> list[str]:
+    """Everything unmapped, mapped twice, mapped to nothing, or mapped to what is not there."""
+    rows, odd = rows_of(text)
+    found = [f"not a row: {line}" for line in odd]
+    found += _coverage(rows)
+    for row in rows:
+        found += [f"{row.key}: {problem}" for problem in _row_problems(row, schema)]
+    for seed, module in SEEDS.items():
+        expected = [module.COUNTS[category] for category in CATEGORIES]
+        if counts_of(text).get(seed) != [*expected, sum(expected)]:
+            found.append(f"the table of counts is wrong for seed {seed}")
+    return found
+
+
+def _coverage(rows: list[Row]) -> list[str]:
+    wanted = all_keys()
+    seen = Counter(row.key for row in rows)
+    found = [f"{key}: no row" for key in wanted if key not in seen]
+    found += [f"{key}: {times} rows" for key, times in seen.items() if times > 1]
+    found += [f"{key}: not a thing of the seeds" for key in seen.keys() - set(wanted)]
+    found += [f"{row.key}: in the section of {row.seed}" for row in rows if row.key[:3] != row.seed]
+    return found
+
+
+def _row_problems(row: Row, schema: Schema) -> list[str]:
+    if not row.home:
+        return ["no home"]
+    home = HOME.match(row.home)
+    if home is None:
+        return [f"a home starts with a word of the legend: {row.home!r}"]
+    found = []
+    if not _holds(home["kind"], row, schema):
+        found.append(f"{home['kind']} home that names nothing we have: {row.home!r}")
+    for step in STEP.findall(row.home + " " + row.note):
+        if not FIRST_STEP <= int(step) <= LAST_STEP:
+            found.append(f"there is no step {step} on the road ahead")
+    for column in POINTER.findall(row.home):
+        if not column.endswith("_json"):
+            found.append(f"a place inside {column}, which holds no JSON")
+    for name in TICKED.findall(row.home + " " + row.note):
+        found += _name_problems(name, row, schema)
+    return found
+
+
+def _holds(kind: str, row: Row, schema: Schema) -> bool:
+    """Does the home name at least one thing of the kind it claims?"""
+    names = TICKED.findall(row.home)
+    if kind == "column":
+        return bool(names) and _is_column(names[0], schema)
+    if kind == "table":
+        return bool(names) and names[0] in schema.tables
+    if kind == "index":
+        return bool(names) and names[0] in schema.indexes
+    if kind.startswith("step"):
+        return len(row.home.partition(":")[2].strip()) > 5
+    stored = any(_is_column(name, schema) or name in schema.tables for name in names)
+    return stored or (kind == "kernel" and any(_is_public(name, schema) for name in names))
+
+
+def _is_column(name: str, schema: Schema) -> bool:
+    dotted = DOTTED.fullmatch(name)
+    return dotted is not None and schema.has_column(dotted[1], dotted[2])
+
+
+def _is_public(name: str, schema: Schema) -> bool:
+    dotted = DOTTED.match(name)
+    if dotted:
+        return dotted[2] in PUBLIC.get(dotted[1], ())
+    return name == ":memory:" or name in schema.indexes or _error(name) is not None
+
+
+def _error(name: str) -> object:
+    return getattr(errors, name.partition("(")[0], None) if name[:1].isupper() else None
+
+
+def _name_problems(name: str, row: Row, schema: Schema) -> list[str]:
+    if name in PLANNED and name not in schema.tables and not STEP.search(row.home + row.note):
+        return [f"`{name}` comes with step {PLANNED[name]}, which the row does not say"]
+    if re.match(r"00\d\.", name):
+        keys = all_keys()
+        return [] if any(key == name or key.startswith(name + ".") for key in keys) else [f"no key `{name}`"]
+    dotted = DOTTED.match(name)
+    if not dotted:
+        return []
+    if dotted[1] in PUBLIC:
+        return [] if dotted[2] in PUBLIC[dotted[1]] else [f"no public name `{name}`"]
+    return [] if _is_column(name, schema) else [f"`{name}` is no column of schema.sql"]
