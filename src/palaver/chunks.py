@@ -207,9 +207,7 @@ def _is_object(value: Any) -> bool:
 
 
 def _is_object_of_objects(value: Any) -> bool:
-    return _is_object(value) and all(
-        _is_object(decoded(inner)) for key, inner in value.items() if key != "__proto__"
-    )
+    return _is_object(value) and all(_is_object(decoded(inner)) for key, inner in value.items() if key != "__proto__")
 
 
 _RULES: dict[str, tuple[Callable[[Any], bool], str]] = {

@@ -126,9 +126,7 @@ class TurnWaiting(Refused):
 
 class NotOnPath(Refused):
     def __init__(self, wanted: str, session_id: str) -> None:
-        super().__init__(
-            f"{wanted} is not on the path of session {session_id}; fork(at=…) reaches other branches"
-        )
+        super().__init__(f"{wanted} is not on the path of session {session_id}; fork(at=…) reaches other branches")
         self.wanted = wanted
         self.session_id = session_id
 
@@ -142,8 +140,7 @@ class NothingToUndo(Refused):
 class UsageConflict(Refused):
     def __init__(self, turn_id: str) -> None:
         super().__init__(
-            f"turn {turn_id} already has usage in its message metadata; report it there or with "
-            "turn.usage(), not both"
+            f"turn {turn_id} already has usage in its message metadata; report it there or with turn.usage(), not both"
         )
         self.turn_id = turn_id
 

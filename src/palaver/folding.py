@@ -29,9 +29,7 @@ _FINAL = ("output-available", "output-error", "output-denied")
 _REWRITTEN = ("input", "output", "errorText", "rawInput", "preliminary")  # an update sets or removes these
 
 
-def fold(
-    chunks: Iterable[Mapping[str, Any] | str | bytes], message: Mapping[str, Any] | None = None
-) -> dict[str, Any]:
+def fold(chunks: Iterable[Mapping[str, Any] | str | bytes], message: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The message that these chunks make, as plain values; the input is left as it is."""
     state = Fold(message)
     for given in chunks:

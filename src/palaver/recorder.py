@@ -126,9 +126,7 @@ class Turn:
         count = min(have - at, len(items))
         with self._db.read() as tx:
             for place in range(count):
-                row = tx.one(
-                    Q.chunk_at, session=self.session_id, begin_seq=self._state.begin_seq, at=at + place
-                )
+                row = tx.one(Q.chunk_at, session=self.session_id, begin_seq=self._state.begin_seq, at=at + place)
                 if row is None or canonical.parse(row[0]) != canonical.parse(items[place][1]):
                     raise ChunkGap(self.id, at + place, have, "holds another chunk; nothing was changed")
         return count

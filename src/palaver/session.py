@@ -28,7 +28,7 @@ from .core.turns import Entry
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadValue, MessageNotFound, Refused, SessionNotFound, TurnNotFound, TurnSealed
-from .model import Event, Line, SessionInfo, TurnInfo
+from .model import SEALED, Event, Line, SessionInfo, TurnInfo
 from .recorder import Turn
 
 if TYPE_CHECKING:
@@ -225,9 +225,7 @@ class Session:
             raise BadValue("an edit replaces one message by one message")
         owner = self._store.owner()
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(
-                tx, self._store.room, self.id, expected=expected, stamps=len(prepared), moving_on=True
-            )
+            head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=len(prepared), moving_on=True)
             parent, before, known_as = _sibling_place(tx, head, message, editing=content is not None)
             for one in prepared:
                 one.client_id = one.client_id or known_as
@@ -252,7 +250,7 @@ class Session:
             if state.status != "waiting":
                 raise (
                     TurnSealed(turn_id, state.status)
-                    if state.status in turns.SEALED
+                    if state.status in SEALED
                     else Refused(
                         f"turn {turn_id} is {state.status}: its writer is alive; only waiting turns are resumed"
                     )
@@ -299,9 +297,7 @@ class Session:
 
         def work(tx: Tx, head: Head) -> Head:
             if wanted is not None and wanted not in {t.id for t in events.tree(tx, self.id) if t.sealed_at}:
-                raise TurnNotFound(
-                    wanted, "it is not a sealed turn of this session; fork(at=…) reaches others"
-                )
+                raise TurnNotFound(wanted, "it is not a sealed turn of this session; fork(at=…) reaches others")
             return refs.move(tx, head, wanted, kind="move", reason=reason)
 
         self._move(work, expected)
@@ -334,9 +330,7 @@ class Session:
         with self._store.db.write(hard=True) as tx:
             sessions.undelete(tx, heads.take(tx, self.id, stamps=0))
 
-    def alias(
-        self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None
-    ) -> None:
+    def alias(self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None) -> None:
         """A unique name, in its namespace, for this session (or for one of its turns)."""
         check_column("name", name)
         check_column("namespace", namespace)

@@ -31,9 +31,7 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
     """Open a store: a path, or ":memory:". It is made if it is not there."""
     unknown = set(options) - _OPTIONS
     if unknown:
-        raise TypeError(
-            f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(_OPTIONS))}"
-        )
+        raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(_OPTIONS))}")
     if space is not None:
         raise BadValue("a file is one space by itself; leave `space` out")
     path = os.fspath(url)
@@ -125,11 +123,14 @@ class Store:
             self.room,
             state,
             save_buffer_ms=self._buffer,
-            on_end=lambda ended: self._open.pop(ended.id, None),
+            on_end=self._forget,
             resumed=resumed,
         )
         self._open[turn.id] = turn
         return turn
+
+    def _forget(self, turn: Turn) -> None:
+        self._open.pop(turn.id, None)
 
 
 def _abort(turn: Turn) -> None:
@@ -155,9 +156,7 @@ class Owner:
                 if self._folder:
                     self._file = OwnerFile(self._folder, self.id)
                 with db.write() as tx:
-                    tx.later(
-                        Q.put_owner, id=self.id, pid=os.getpid(), host=socket.gethostname(), now=now_ms()
-                    )
+                    tx.later(Q.put_owner, id=self.id, pid=os.getpid(), host=socket.gethostname(), now=now_ms())
                 self._signed = True
         return self.id
 

@@ -76,9 +76,7 @@ def agree(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
     if ("error" in ours) != ("error" in theirs):
         return False
     named = [field for field in ("chunkIndex", "chunkType", "chunkId") if field in theirs]
-    return _same_error(ours, theirs) and all(
-        same(ours.get(field), theirs.get(field)) for field in ("message", *named)
-    )
+    return _same_error(ours, theirs) and all(same(ours.get(field), theirs.get(field)) for field in ("message", *named))
 
 
 def _same_error(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:

@@ -25,9 +25,7 @@ numbers = st.one_of(
 scalars = st.one_of(st.none(), st.booleans(), numbers, texts)
 values = st.recursive(
     scalars,
-    lambda inner: st.one_of(
-        st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=3)
-    ),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(st.sampled_from(KEYS), inner, max_size=3)),
     max_leaves=6,
 )
 objects = st.dictionaries(st.sampled_from(KEYS), values, max_size=3)
@@ -41,9 +39,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
     "messageId": st.sampled_from(("m1", "m1", "m1", "m2", "")),
     "toolName": st.sampled_from(("f", "g-h", "constructor", "")),
     "delta": texts,
-    "inputTextDelta": st.sampled_from(
-        ('{"a":', "1", "[", '"x', "\ud83d", "\ude00", '"', "}", ",", "-", "tr", "")
-    ),
+    "inputTextDelta": st.sampled_from(('{"a":', "1", "[", '"x', "\ud83d", "\ude00", '"', "}", ",", "-", "tr", "")),
     "errorText": texts,
     "title": texts,
     "finishReason": st.sampled_from(FINISH_REASONS),
@@ -56,9 +52,7 @@ FIELDS: dict[str, st.SearchStrategy[Any]] = {
 }
 DATA_KINDS = ("data-x", "data-y", "data-")
 # Deltas make up most of a real stream.
-PICKS = (
-    tuple(KINDS) + ("text-start", "text-delta", "reasoning-delta", "tool-input-start", "tool-input-delta") * 2
-)
+PICKS = tuple(KINDS) + ("text-start", "text-delta", "reasoning-delta", "tool-input-start", "tool-input-delta") * 2
 
 
 @st.composite
@@ -121,16 +115,12 @@ def left_behind(stream: list[dict[str, Any]]) -> dict[str, Any]:
 def mutated(draw: st.DrawFn) -> Any:
     """A valid chunk with one thing wrong, or right after all."""
     chunk = draw(chunks(draw(st.sampled_from(tuple(KINDS))), nulls=False))
-    field = draw(
-        st.sampled_from(sorted({*chunk, "type", "providerMetadata", "toolMetadata", "finishReason"}))
-    )
+    field = draw(st.sampled_from(sorted({*chunk, "type", "providerMetadata", "toolMetadata", "finishReason"})))
     how = draw(st.integers(0, 4))
     if how == 0:
         chunk.pop(field, None)
     elif how == 1:
         chunk[field] = None
     elif how == 2:
-        chunk[field] = draw(
-            st.one_of(values, st.just("unknown"), st.just({"p": 1}), st.just({"__proto__": 1}))
-        )
+        chunk[field] = draw(st.one_of(values, st.just("unknown"), st.just({"p": 1}), st.just({"__proto__": 1})))
     return chunk

@@ -35,9 +35,7 @@ def folded(*given_chunks: Any, message: Any = None) -> Fold:
 # ---------------------------------------------------------------- purity
 
 
-@settings(
-    max_examples=100, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck)
-)
+@settings(max_examples=100, derandomize=True, database=None, deadline=None, suppress_health_check=list(HealthCheck))
 @given(streams.requests())
 def test_the_input_is_never_changed_nor_shared(request: dict[str, Any]) -> None:
     before = copy.deepcopy(request)
@@ -126,9 +124,7 @@ def test_values_that_json_cannot_say_are_refused() -> None:
 
 
 def test_unknown_kinds_are_counted_but_do_nothing() -> None:
-    state = folded(
-        START, {"type": "reset-step"}, {"type": "abort", "reason": "r"}, {"type": "error", "errorText": "e"}
-    )
+    state = folded(START, {"type": "reset-step"}, {"type": "abort", "reason": "r"}, {"type": "error", "errorText": "e"})
     assert state.message() == {"id": "m1", "role": "assistant", "parts": []}
     with pytest.raises(ChunkError) as caught:
         state.apply({"type": "text-end", "id": "t"})
@@ -182,10 +178,7 @@ def test_metadata_merges_keep_the_bytes_of_what_they_do_not_touch() -> None:
         '{"type":"finish","messageMetadata":{"n":{"x":2.50},"new":null}}',
         '{"type":"message-metadata","messageMetadata":null}',
     )
-    assert (
-        canonical.dump(state.metadata)
-        == '{"n":{"price":1.10,"x":2.50},"k":12345678901234567890123,"new":null}'
-    )
+    assert canonical.dump(state.metadata) == '{"n":{"price":1.10,"x":2.50},"k":12345678901234567890123,"new":null}'
 
 
 def test_deep_metadata_merges() -> None:
@@ -252,9 +245,7 @@ def test_apply_names_the_part_it_touched() -> None:
 
 
 def test_one_tool_call_id_may_own_several_parts() -> None:
-    state = folded(
-        START, {"type": "start-step"}, TOOL, {"type": "start-step"}, TOOL, TOOL | {"dynamic": True}
-    )
+    state = folded(START, {"type": "start-step"}, TOOL, {"type": "start-step"}, TOOL, TOOL | {"dynamic": True})
     assert [part["type"] for part in state.parts] == [
         "step-start",
         "tool-f",
@@ -299,9 +290,7 @@ def test_resolve_refuses_what_makes_no_sense() -> None:
 
 
 def test_a_preliminary_output_is_unresolved() -> None:
-    state = folded(
-        START, TOOL, {"type": "tool-output-available", "toolCallId": "c1", "output": 1, "preliminary": True}
-    )
+    state = folded(START, TOOL, {"type": "tool-output-available", "toolCallId": "c1", "output": 1, "preliminary": True})
     assert len(state.unresolved()) == 1
     state.resolve("c1", output=2)
     assert state.unresolved() == []
@@ -382,9 +371,7 @@ def test_long_streams_cost_the_same_per_chunk() -> None:
 
 def test_late_outputs_in_a_message_of_many_parts() -> None:
     calls = [TOOL | {"toolCallId": f"c{n}"} for n in range(10_000)]
-    outputs = [
-        {"type": "tool-output-available", "toolCallId": call["toolCallId"], "output": 1} for call in calls
-    ]
+    outputs = [{"type": "tool-output-available", "toolCallId": call["toolCallId"], "output": 1} for call in calls]
     began = time.perf_counter()
     message = fold([START, *calls, {"type": "start-step"}, *outputs])
     assert time.perf_counter() - began < 10

@@ -35,9 +35,7 @@ def load(sql: str | None = None) -> Schema:
             schema.tables[name] = [
                 _column(row) for row in database.execute("SELECT * FROM pragma_table_info(?)", (name,))
             ]
-            rows = database.execute(
-                'SELECT "from", "table", "to", on_delete FROM pragma_foreign_key_list(?)', (name,)
-            )
+            rows = database.execute('SELECT "from", "table", "to", on_delete FROM pragma_foreign_key_list(?)', (name,))
             schema.keys[name] = list(rows)
         elif kind == "index" and not name.startswith("sqlite_autoindex_"):
             rows = database.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (name,))

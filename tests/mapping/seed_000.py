@@ -139,9 +139,7 @@ ITEMS = {
         f"index.{table}": tuple(f"({', '.join(columns)})" for columns in lists)
         for table, lists in CONTRACT_INDEXES.items()
     },
-    "constraints": {
-        f"key.{table}": tuple(key[0] for key in keys) for table, keys in CONTRACT_KEYS.items() if keys
-    },
+    "constraints": {f"key.{table}": tuple(key[0] for key in keys) for table, keys in CONTRACT_KEYS.items() if keys},
     "settings": {
         "pragma": ("journal_mode", "synchronous", "busy_timeout", "foreign_keys"),
         "save": ("save_on", "save_buffer_size", "save_buffer_ms"),

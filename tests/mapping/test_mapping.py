@@ -92,9 +92,7 @@ def test_a_repeated_row_is_noticed(text: str, schema: our.Schema) -> None:
 def test_a_row_for_nothing_is_noticed(text: str, schema: our.Schema) -> None:
     line = line_of(text, "004.invariant.9")
     extra = line.replace("004.invariant.9", "004.invariant.10")
-    assert problems(text.replace(line, f"{line}\n{extra}"), schema) == [
-        "004.invariant.10: not a thing of the seeds"
-    ]
+    assert problems(text.replace(line, f"{line}\n{extra}"), schema) == ["004.invariant.10: not a thing of the seeds"]
 
 
 def test_a_row_without_a_key_is_noticed(text: str, schema: our.Schema) -> None:

@@ -16,9 +16,7 @@ def read(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
 
 def _event(row: Row) -> Event:
     seq, kind, turn, data, at, turn_id, revision, reason = row
-    value: Any = (
-        {"turn": turn_id, "revision": revision, "reason": reason} if data is None else canonical.parse(data)
-    )
+    value: Any = {"turn": turn_id, "revision": revision, "reason": reason} if data is None else canonical.parse(data)
     return Event(seq, kind, turn, value, at)
 
 

@@ -127,9 +127,7 @@ def _sibling(tx: Tx, head: Head, parent_id: str | None, lines: list[Entry]) -> O
     return turns.commit(tx, head, lines, [], parent_id=parent_id)
 
 
-def move(
-    tx: Tx, head: Head, to: str | None, *, kind: str, reason: str | None, ref_seq: int | None = None
-) -> Head:
+def move(tx: Tx, head: Head, to: str | None, *, kind: str, reason: str | None, ref_seq: int | None = None) -> Head:
     """Move the head and restamp what left and what came."""
     old = head.turn_id
     head = heads.move(tx, head, to, kind=kind, reason=reason, ref_seq=ref_seq)

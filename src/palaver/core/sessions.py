@@ -270,9 +270,7 @@ def set_title(tx: Tx, session_id: str, title: str | None) -> None:
     turns.record_event(tx, head, "title", None, {"title": title})
 
 
-def add_alias(
-    tx: Tx, session_id: str, name: str, namespace: str, turn_id: str | None, reason: str | None
-) -> None:
+def add_alias(tx: Tx, session_id: str, name: str, namespace: str, turn_id: str | None, reason: str | None) -> None:
     if tx.one(Q.session_exists, session=session_id) is None:
         raise SessionNotFound(session_id)
     added = tx.run(
@@ -301,9 +299,7 @@ def model_text(model: Any) -> str:
 def as_model(model: Any) -> Any:
     if isinstance(model, str):
         provider, slash, name = model.partition("/")
-        model = (
-            {"provider_id": provider, "model_id": name} if slash else {"provider_id": "", "model_id": model}
-        )
+        model = {"provider_id": provider, "model_id": name} if slash else {"provider_id": "", "model_id": model}
     if not isinstance(model, dict) or not {"provider_id", "model_id"} <= set(model):
         raise BadValue('a model is {"provider_id": …, "model_id": …, "variant"?: …} or "provider/model"')
     return model

@@ -104,7 +104,7 @@ class OpenTurn:
 def new_fold(facts: dict[str, Any]) -> Fold:
     """The fold of a response that starts with the metadata its turn was begun with."""
     start = facts.get("metadata")
-    message = {"id": "", "role": "assistant", "parts": []}
+    message: dict[str, Any] = {"id": "", "role": "assistant", "parts": []}
     if start:
         message["metadata"] = dict(start)
     return Fold(message, resets=False)
@@ -387,9 +387,7 @@ def set_adrift(tx: Tx, head: Head, turn: OpenTurn) -> None:
     """A frozen turn that no head points at: a stray. Its rows are hidden, its event can be found again."""
     for message_id, text in tx.all(Q.home_messages_of_turn, turn=turn.id, session=turn.session_id):
         if not metadata.is_hidden(text) and not _is_listed_elsewhere(tx, head, message_id, turn.id):
-            tx.later(
-                Q.set_message_metadata, id=message_id, metadata=metadata.hide(text, now_ms()), now=now_ms()
-            )
+            tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.hide(text, now_ms()), now=now_ms())
     record_event(tx, head, "stray", turn, {"turn": turn.id, "status": turn.status})
 
 
@@ -427,9 +425,7 @@ def commit(
 ) -> OpenTurn:
     """A turn that is written and sealed in one transaction. The caller moves the head, or does not."""
     thread = heads.thread_of(tx, parent_id)
-    turn = OpenTurn(
-        ids.mint(ids.TURN), head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts
-    )
+    turn = OpenTurn(ids.mint(ids.TURN), head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
     for entry in lines:
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
     write_messages(tx, turn, prepared, last_at=head.last_at)
@@ -496,9 +492,7 @@ def load(tx: Tx, turn_id: str) -> OpenTurn:
     turn.messages = sum(e.kind == "message" for e in turn.entries)
     if turn.response_id is not None:
         turn.part_ids = [p[0] for p in tx.all(Q.parts_of_message, message=turn.response_id)]
-    turn.chunks = replay(
-        turn.fold, tx.all(Q.events_of_turn, session=turn.session_id, begin_seq=turn.begin_seq)
-    )
+    turn.chunks = replay(turn.fold, tx.all(Q.events_of_turn, session=turn.session_id, begin_seq=turn.begin_seq))
     return turn
 
 

@@ -103,7 +103,7 @@ def _has_index(connection: apsw.Connection, table: str, columns: str, partial: b
 
 
 def _columns_of(connection: apsw.Connection, table: str) -> set[str]:
-    return {row[1] for row in connection.execute(f'PRAGMA table_info("{table}")').fetchall()}
+    return {str(row[1]) for row in connection.execute(f'PRAGMA table_info("{table}")').fetchall()}
 
 
 def _add_columns(connection: apsw.Connection, table: str, statement: str) -> None:

@@ -73,9 +73,7 @@ class Queries:
 @lru_cache(maxsize=1)
 def _load() -> Queries:
     folder = files("palaver.db") / "sql" / "queries"
-    sources = sorted(
-        (entry.name, entry.read_text()) for entry in folder.iterdir() if entry.name.endswith(".sql")
-    )
+    sources = sorted((entry.name, entry.read_text()) for entry in folder.iterdir() if entry.name.endswith(".sql"))
     return Queries(*(text for _, text in sources))
 
 

@@ -229,13 +229,9 @@ class SqliteDatabase:
             case apsw.ReadOnlyError():
                 return StoreReadOnly(f"{path} cannot be written; check its permissions and its directory's")
             case apsw.CantOpenError():
-                return StoreReadOnly(
-                    f"{path} cannot be opened ({error}); check that its directory is writable"
-                )
+                return StoreReadOnly(f"{path} cannot be opened ({error}); check that its directory is writable")
             case apsw.FullError():
-                return StoreFull(
-                    f"the disk that holds {path} is full; nothing acknowledged was lost, free some space"
-                )
+                return StoreFull(f"the disk that holds {path} is full; nothing acknowledged was lost, free some space")
             case apsw.BusyError() | apsw.LockedError():
                 return StoreBusy(path, None, self._timeout)
             case apsw.ConstraintError() if "NOT NULL" in str(error):
@@ -266,7 +262,7 @@ class _Statements:
         self.all(query, **params)
 
     def generation(self) -> int | None:
-        return int(self._cursor.execute("PRAGMA data_version").fetchall()[0][0])
+        return _number(self._cursor.execute("PRAGMA data_version").fetchall())
 
 
 class _Read(_Statements):
@@ -366,7 +362,7 @@ class _Write(_Statements):
         return self._execute(query.text, query.bind(params))
 
     def generation(self) -> int | None:
-        return int(self._execute("PRAGMA data_version;", ())[0][0])
+        return _number(self._execute("PRAGMA data_version;", ()))
 
     def later(self, query: Query, **params: Any) -> None:
         self._queries.append(query)
@@ -397,6 +393,10 @@ class _Write(_Statements):
             self._flush("COMMIT;")
         elif self._begun:
             self._cursor.execute("COMMIT").fetchall()
+
+
+def _number(rows: list[Row]) -> int:
+    return int(rows[0][0])
 
 
 def _levels(durability: str) -> tuple[int, int]:
