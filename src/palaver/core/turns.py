@@ -287,7 +287,7 @@ def write_metadata(tx: Tx, turn: OpenTurn) -> None:
 
 
 def _count_metadata_usage(tx: Tx, turn: OpenTurn) -> None:
-    """`messageMetadata.usage` is the whole usage so far: only what is new is added, and it wins over what we were told."""
+    """`messageMetadata.usage` is the whole usage so far: only what is new is added. It wins over what we were told."""
     if turn.fold.metadata is MISSING:
         return
     given = Usage.from_metadata(canonical.parse(turn.given_metadata))

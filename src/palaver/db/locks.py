@@ -13,6 +13,7 @@ import re
 import threading
 import weakref
 from pathlib import Path
+from typing import ClassVar
 
 
 class Waiter:
@@ -94,7 +95,7 @@ class WriteQueue:
 class OwnerFile:
     """This process's sign of life: a file that stays locked until the process ends."""
 
-    _all: weakref.WeakSet[OwnerFile] = weakref.WeakSet()
+    _all: ClassVar[weakref.WeakSet[OwnerFile]] = weakref.WeakSet()
 
     def __init__(self, folder: str, owner: str) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)

@@ -1,0 +1,31 @@
+"""Shared fixtures: a store in a file of its own, and the `long` marker, which only `make test-long` runs."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+import palaver
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    if config.option.markexpr:
+        return
+    kept = [item for item in items if item.get_closest_marker("long") is None]
+    dropped = [item for item in items if item.get_closest_marker("long") is not None]
+    if dropped:
+        config.hook.pytest_deselected(items=dropped)
+        items[:] = kept
+
+
+@pytest.fixture
+def path(tmp_path: Path) -> str:
+    return str(tmp_path / "talks.db")
+
+
+@pytest.fixture
+def store(path: str) -> Iterator[palaver.Store]:
+    with palaver.open(path) as opened:
+        yield opened
