@@ -354,7 +354,10 @@ class Turn:
             raise TurnSealed(self.id, sealed.status, late=self._keep_late(data)) from None
         self._dirty.clear()
 
-    def _keep_late(self, data: dict[str, Any]) -> str:
+    def _keep_late(self, data: dict[str, Any]) -> str | None:
+        """A result is kept beside the sealed turn; an answer to a question that is over is not a result."""
+        if "approved" in data:
+            return None
         with self._db.write(hard=True) as tx:
             return late.keep(tx, self.id, data)
 

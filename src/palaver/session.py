@@ -212,7 +212,8 @@ class Session:
         return events.turn_info(row)
 
     def regenerate(self, message: str | None = None, expected: int | None = None, **setup: Any) -> Turn:
-        """Answer again: a sibling turn that lists the same question. Without `message`, the last answer."""
+        """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
+        question if it has none."""
         return self._begin_sibling(message, None, expected, _Setup(**setup) if setup else _Setup())
 
     def edit(self, message: str, content: Any, expected: int | None = None, **setup: Any) -> Turn:
@@ -429,9 +430,12 @@ def _sibling_place(
 ) -> tuple[str | None, list[Entry], str | None]:
     """(parent turn, the lines before the message, the id the client knows it by)."""
     if message is None:
-        turn_id, message = _last_answer(tx, head)
-    else:
-        turn_id, message = refs.find_message(tx, head, message, on_path=True)
+        message = _last_message(tx, head)
+        if message is None:  # asked, never answered: the same question again
+            parent = tx.one(Q.parent_of, turn=head.turn_id)
+            assert parent is not None and head.turn_id is not None
+            return parent[0], refs.entries_of(tx, head.turn_id), None
+    turn_id, message = refs.find_message(tx, head, message, on_path=True)
     row = tx.one(Q.get_message, id=message)
     if row is None:
         raise MessageNotFound(message)
@@ -445,10 +449,12 @@ def _sibling_place(
     return parent[0], entries[:start], entries[start].client_id or message
 
 
-def _last_answer(tx: Tx, head: Head) -> tuple[str, str]:
-    for turn_id in visibility.path(tx, head.turn_id):
-        for entry in reversed(refs.entries_of(tx, turn_id)):
-            row = tx.one(Q.get_message, id=entry.ref) if entry.kind == "message" else None
-            if row is not None and row[2] == "assistant":
-                return turn_id, entry.ref
-    raise MessageNotFound("the last answer", "there is none yet")
+def _last_message(tx: Tx, head: Head) -> str | None:
+    """The answer that the head's turn ends with; None if it ends with a question."""
+    if head.turn_id is None:
+        raise MessageNotFound("the last answer", "nothing was said yet")
+    for entry in reversed(refs.entries_of(tx, head.turn_id)):
+        if entry.kind == "message":
+            row = tx.one(Q.get_message, id=entry.ref)
+            return entry.ref if row is not None and row[2] == "assistant" else None
+    return None

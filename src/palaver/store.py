@@ -107,6 +107,21 @@ class Store:
                 moved += prelude.settle(tx, self.room, head, everywhere=True).revision != head.revision
         return moved
 
+    def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
+        """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
+        for label, text in (("origin", origin), ("foreign id", foreign_id), ("id", ours), ("scope", scope)):
+            check_column(label, text)
+        with self.db.write(hard=True) as tx:
+            tx.run(Q.put_foreign_id, origin=origin, scope=scope, foreign=foreign_id, id=ours)
+            row = tx.one(Q.find_foreign_id, origin=origin, scope=scope, foreign=foreign_id)
+        assert row is not None
+        return str(row[0])
+
+    def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None:
+        with self.db.read() as tx:
+            row = tx.one(Q.find_foreign_id, origin=origin, scope=scope, foreign=foreign_id)
+        return row[0] if row else None
+
     def system_prompt(self, digest: str) -> str | None:
         with self.db.read() as tx:
             row = tx.one(Q.get_prompt, digest=digest)
@@ -209,25 +224,27 @@ class Sessions:
                 metadata_text=_metadata(metadata),
                 parent=_id_of(parent),
                 parent_call=tool_call_id,
-                session_id=sessions.free_id(tx, id),
+                session_id=id,
             )
         return Session(self._store, session_id)
 
     def get(self, session_id: str, *, deleted: bool = False) -> Session:
-        """The session with this id; SessionNotFound if there is none, or it was deleted."""
+        """The session with this id, ours or the one given to create(); SessionNotFound if none, or it was deleted."""
         with self._store.db.read() as tx:
-            row = tx.one(Q.session_for_update, session=session_id)
-        if row is None or (row[2] is not None and not deleted):
+            ours = sessions.resolve(tx, session_id)
+            row = tx.one(Q.session_for_update, session=ours) if ours else None
+        if ours is None or row is None or (row[2] is not None and not deleted):
             raise SessionNotFound(session_id, "list() shows what there is")
-        return Session(self._store, session_id)
+        return Session(self._store, ours)
 
     def find(self, name: str, namespace: str | None = None) -> Session:
         """By id, or by an alias (in one namespace, or in any if it is clear)."""
         with self._store.db.read() as tx:
             if namespace is None:
-                row = tx.one(Q.session_for_update, session=name)
-                if row is not None and row[2] is None:
-                    return Session(self._store, name)
+                ours = sessions.resolve(tx, name)
+                row = tx.one(Q.session_for_update, session=ours) if ours else None
+                if ours is not None and row is not None and row[2] is None:
+                    return Session(self._store, ours)
                 found = {r[0] for r in tx.all(Q.find_alias_anywhere, name=name)}
             else:
                 found = {r[0] for r in tx.all(Q.find_alias, namespace=namespace, name=name)}

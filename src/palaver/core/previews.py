@@ -13,11 +13,10 @@ def shorten(text: str | None) -> str | None:
     """One line, no control characters, fit for a column."""
     if text is None:
         return None
-    line = " ".join(text.split())
-    line = "".join(
-        c if c.isprintable() and not 0xD800 <= ord(c) < 0xE000 else "\N{REPLACEMENT CHARACTER}" for c in line
-    )
-    return line[:LENGTH] or None
+    line = " ".join(text[: 4 * LENGTH].split())[:LENGTH]
+    if not line.isprintable():  # surrogates are not printable either
+        line = "".join(c if c.isprintable() else "\N{REPLACEMENT CHARACTER}" for c in line)
+    return line or None
 
 
 def recompute(tx: Tx, session_id: str) -> str | None:

@@ -7,6 +7,7 @@ import binascii
 from typing import Any
 
 from .. import canonical, ids
+from ..canonical import check_column
 from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q, Query
@@ -33,7 +34,7 @@ def create(
     session_id: str | None = None,
 ) -> str:
     """A new session; with `parent`, a sub-agent's: relation `spawn`."""
-    new = session_id or ids.mint(ids.SESSION)
+    new = name(tx, session_id)
     now = now_ms()
     origin_turn, message = _spawn_point(tx, parent)
     tx.later(
@@ -62,15 +63,29 @@ def create(
     return new
 
 
-def free_id(tx: Tx, wanted: str | None) -> str | None:
-    """A caller's own id for a session: well-formed and not taken."""
+CLIENT = ("client", "session")  # origin and scope of ids that an application gives its sessions
+
+
+def name(tx: Tx, wanted: str | None) -> str:
+    """The id of a session to be. A caller's own id is used if it is well-formed, else mapped to ours; it must be free."""
     if wanted is None:
-        return None
-    if not ids.is_ours(ids.SESSION, wanted):
-        raise BadValue(f"{wanted!r} is not a session id (ses_ and 26 more); give foreign ids as an alias")
-    if tx.one(Q.session_is_taken, id=wanted):
+        return ids.mint(ids.SESSION)
+    check_column("session id", wanted)
+    if resolve(tx, wanted) is not None:
         raise BadValue(f"session {wanted} exists already; get() opens it")
-    return wanted
+    if ids.is_ours(ids.SESSION, wanted):
+        return wanted
+    new = ids.mint(ids.SESSION)
+    tx.run(Q.put_foreign_id, origin=CLIENT[0], scope=CLIENT[1], foreign=wanted, id=new)
+    return new
+
+
+def resolve(tx: Tx, wanted: str) -> str | None:
+    """Our id for an id of ours or of the application's; None if there is no such session."""
+    if tx.one(Q.session_exists, session=wanted) is not None:
+        return wanted
+    row = tx.one(Q.find_foreign_id, origin=CLIENT[0], scope=CLIENT[1], foreign=wanted)
+    return row[0] if row else None
 
 
 def _spawn_point(tx: Tx, parent: str | None) -> tuple[str | None, str | None]:

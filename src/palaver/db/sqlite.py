@@ -69,7 +69,7 @@ class SqliteDatabase:
         _refuse_old_sqlite()
         if not self.memory:
             filesystem.prepare(path)
-        self._queue = None if self.memory else WriteQueue(path + "-queue")
+        self._queue = None if self.memory else self._open_queue()
         self._writer = self._open_writer()
         self._cursor = self._writer.cursor()
 
@@ -125,6 +125,12 @@ class SqliteDatabase:
             if connection:
                 connection.close()
             raise
+
+    def _open_queue(self) -> WriteQueue:
+        try:
+            return WriteQueue(self.name + "-queue")
+        except OSError as error:
+            raise StoreReadOnly(f"cannot open {self.name}-queue: {error.strerror}; check who may write there") from None
 
     def _connect(self, flags: int) -> apsw.Connection:
         connection = apsw.Connection(self.name, flags=flags, statementcachesize=512)

@@ -24,9 +24,6 @@ UPDATE heads SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 
 RETURNING revision,
     (SELECT r.link FROM reflog r WHERE r.session_id = :session ORDER BY r.seq DESC LIMIT 1);
 
--- name: last_link
-SELECT link FROM reflog WHERE session_id = :session ORDER BY seq DESC LIMIT 1;
-
 -- name: looked
 UPDATE heads SET looked_at = greatest(looked_at, :at) WHERE session_id = :session;
 
@@ -40,6 +37,3 @@ SELECT seq, kind, turn_id, revision, at, ref_seq, reason, link FROM reflog
 
 -- name: head_at
 SELECT turn_id, revision, seq FROM reflog WHERE session_id = :session AND at <= :at ORDER BY seq DESC LIMIT 1;
-
--- name: line_of_turn
-SELECT seq FROM reflog WHERE session_id = :session AND turn_id = :turn LIMIT 1;

@@ -149,9 +149,6 @@ INSERT INTO owners (id, pid, host, started_at) VALUES (:id, :pid, :host, :now) O
 -- name: drop_owner
 DELETE FROM owners WHERE id = :id;
 
--- name: all_owners
-SELECT id, pid, host, started_at FROM owners;
-
 -- name: first_words
 -- Text parts of the user's first messages, in the order they were said.
 SELECT m.id, p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id

@@ -98,9 +98,6 @@ SELECT id FROM path ORDER BY depth DESC;
 -- name: message_is_taken
 SELECT 1 FROM chat_messages WHERE id = :id;
 
--- name: session_is_taken
-SELECT 1 FROM chat_sessions WHERE id = :id;
-
 -- name: get_message
 SELECT id, session_id, role, metadata_json, created_at FROM chat_messages WHERE id = :id;
 

@@ -1,0 +1,133 @@
+"""One file, several processes and threads: locks, holders, forks."""
+
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+import threading
+from pathlib import Path
+
+import pytest
+
+import palaver
+
+HOLD = """
+import sys, time, palaver
+store = palaver.open(sys.argv[1])
+with store.db.write() as tx:
+    tx.generation()
+    print("held", flush=True)
+    sys.stdin.readline()
+"""
+
+
+def test_a_lock_that_is_not_given_back_in_time_says_who_holds_it(path: str) -> None:
+    palaver.open(path).close()
+    holder = subprocess.Popen(
+        [sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
+    )
+    try:
+        assert holder.stdout and holder.stdout.readline() == "held\n"
+        with palaver.open(path, timeout=0.2) as store:
+            with pytest.raises(palaver.StoreBusy) as caught:
+                store.sessions.create(agent="a")
+            assert caught.value.holder == f"process {holder.pid}"
+            assert store.sessions.list().sessions == []  # readers do not wait
+    finally:
+        holder.communicate("\n", timeout=30)
+    with palaver.open(path, timeout=5) as store:
+        store.sessions.create(agent="a")
+
+
+def test_after_a_wait_that_ended_too_early_the_lock_is_free_again(path: str) -> None:
+    with palaver.open(path) as store, palaver.open(path, timeout=0.1) as hasty:
+        with store.db.write() as tx:
+            tx.generation()
+            with pytest.raises(palaver.StoreBusy):
+                hasty.sessions.create(agent="a")
+        for _ in range(20):
+            store.sessions.create(agent="a")
+
+
+def test_threads_share_a_store(store: palaver.Store) -> None:
+    session = store.sessions.create(agent="a")
+    failures: list[BaseException] = []
+
+    def work(number: int) -> None:
+        try:
+            for place in range(20):
+                session.commit(f"{number} {place}")
+                session.messages()
+        except BaseException as error:
+            failures.append(error)
+
+    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join(60)
+    assert failures == []
+    texts = [m["parts"][0]["text"] for m in session.messages()]
+    assert len(texts) == 120
+    for number in range(6):
+        assert [t for t in texts if t.startswith(f"{number} ")] == [f"{number} {p}" for p in range(20)]
+
+
+def test_a_store_used_after_fork_says_so_and_the_parent_goes_on(store: palaver.Store) -> None:
+    session = store.sessions.create(agent="a")
+    session.commit("before")
+    child = os.fork()
+    if child == 0:
+        try:
+            session.messages()
+        except palaver.StoreClosed:
+            os._exit(7)
+        finally:
+            os._exit(1)
+    _, status = os.waitpid(child, 0)
+    assert os.waitstatus_to_exitcode(status) == 7
+    session.commit("after")
+    assert len(session.messages()) == 2
+
+
+def test_a_closed_store_says_so(path: str) -> None:
+    store = palaver.open(path)
+    session = store.sessions.create(agent="a")
+    store.close()
+    store.close()
+    with pytest.raises(palaver.StoreClosed, match="closed"):
+        session.messages()
+    with pytest.raises(palaver.StoreClosed, match="closed"):
+        session.commit("x")
+
+
+def test_closing_the_store_seals_what_is_open_as_aborted(path: str) -> None:
+    with palaver.open(path) as store:
+        session = store.sessions.create(agent="a")
+        turn = session.turn("Hello?")
+        turn.write({"type": "text-start", "id": "t"})
+        turn.write({"type": "text-delta", "id": "t", "delta": "Hel"})
+    with palaver.open(path) as store:
+        again = store.sessions.get(session.id)
+        assert [t.status for t in again.path()] == ["aborted"]
+        assert again.messages()[1]["parts"] == [{"type": "text", "text": "Hel", "state": "done"}]
+    assert list(Path(path + "-owners").iterdir()) == []
+
+
+SIXTEEN = """
+import sys, palaver
+with palaver.open(sys.argv[1]) as store:
+    store.sessions.create(agent="a").commit("x")
+"""
+
+
+def test_sixteen_processes_open_a_fresh_path_at_once(path: str) -> None:
+    runs = [
+        subprocess.Popen([sys.executable, "-c", SIXTEEN, path], stderr=subprocess.PIPE, text=True) for _ in range(16)
+    ]
+    errors = [run.communicate(timeout=120)[1] for run in runs]
+    assert [e for e in errors if e] == []
+    with palaver.open(path) as store:
+        assert len(store.sessions.list().sessions) == 16
+        assert store.verify() == []

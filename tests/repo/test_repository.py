@@ -1,0 +1,79 @@
+"""The repository keeps its own promises: exported names, named SQL, the README's code, nothing foreign in it."""
+
+from __future__ import annotations
+
+import ast
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import apsw
+import pytest
+
+import palaver
+from palaver.db.queries import Q, Queries, schema
+
+REPO = Path(__file__).parent.parent.parent
+SOURCE = Path(palaver.__file__).parent
+
+
+def test_exported_names_are_sorted_and_complete() -> None:
+    assert palaver.__all__ == sorted(palaver.__all__)
+    public = {name for name in vars(palaver) if not name.startswith("_")}
+    modules = {name for name in public if type(getattr(palaver, name)).__name__ == "module"}
+    assert public - modules == set(palaver.__all__)
+
+
+def test_every_statement_that_code_names_exists_and_every_statement_is_used() -> None:
+    named = set()
+    for path in [*SOURCE.rglob("*.py"), *(REPO / "bench").rglob("*.py"), *(REPO / "tests").rglob("*.py")]:
+        named |= set(re.findall(r"\bQ\.([a-z_]+)", path.read_text()))
+    existing = {query.name for query in Q}
+    assert named - existing <= {"name"}, "named but not there"
+    assert existing <= named, "there but not named"
+
+
+def test_every_statement_compiles_on_the_schema() -> None:
+    connection = apsw.Connection(":memory:")
+    connection.execute(schema())
+    for query in Q:
+        connection.execute("EXPLAIN " + query.text, (None,) * len(query.names)).fetchall()
+
+
+def test_two_statements_of_one_name_are_refused() -> None:
+    with pytest.raises(ValueError, match="twice"):
+        Queries("-- name: twice\nSELECT 1;\n-- name: twice\nSELECT 2;\n")
+
+
+def test_the_code_in_the_readme_runs_and_prints_what_it_says(tmp_path: Path) -> None:
+    code = re.search(r"```python\n(.*?)```", (REPO / "README.md").read_text(), re.DOTALL)
+    assert code
+    out = subprocess.run(
+        [sys.executable, "-c", code[1]], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True
+    )
+    assert out.stdout == "The linker flag is missing.\n"
+
+
+def test_the_demo_tells_its_story(tmp_path: Path) -> None:
+    out = subprocess.run(
+        [sys.executable, "-m", "palaver", "demo"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True
+    )
+    assert "verify found 0 problems" in out.stdout
+
+
+def test_links_in_the_pages_lead_somewhere() -> None:
+    for page in [*REPO.glob("*.md"), *(REPO / "docs").rglob("*.md")]:
+        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
+            assert (page.parent / target).exists(), f"{page.name} → {target}"
+
+
+def test_no_pickle_eval_or_exec_in_the_product() -> None:
+    for path in SOURCE.rglob("*.py"):
+        calls = {
+            node.func.id
+            for node in ast.walk(ast.parse(path.read_text()))
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name)
+        }
+        assert not calls & {"eval", "exec"}, path
+        assert "pickle" not in path.read_text(), path
