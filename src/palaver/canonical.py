@@ -63,6 +63,12 @@ def parse(text: str | bytes | Raw) -> Any:
     return value
 
 
+def refuse_depth(text: str) -> None:
+    """Text put together from pieces may nest deeper than each of them."""
+    if _may_be_deep(text):
+        parse(text)
+
+
 def open_object(given: Any) -> dict[str, Any]:
     """The keys of a JSON object, each value still as it was written (`Raw`) or as it was given."""
     if isinstance(given, dict):

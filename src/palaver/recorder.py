@@ -169,6 +169,8 @@ class Turn:
             written = self._write_parts(tx, items, touched, everything=hard)
             if any(chunks.decoded(p.get("messageMetadata")) is not None for p, _ in items):
                 turns.write_metadata(tx, self._state)
+            if "start" in kinds:
+                turns.rename_response(tx, self._state)
             if kinds & STEPS:
                 tx.later(Q.touch_session, session=self.session_id, now=now_ms())
             if "finish" in kinds and self._state.fold.unresolved():
@@ -284,6 +286,8 @@ class Turn:
 
     def _count(self, tx: Tx, given: Usage, cost: float, model: Any) -> None:
         state = self._state
+        if state.response_id is None:  # tokens have a home as soon as they are told
+            self._seq = turns.open_response(tx, state)
         state.told = True
         if model is not None:
             state.facts["model"] = sessions.as_model(model)
@@ -331,7 +335,7 @@ class Turn:
             data["output"] = canonical.Raw(canonical.encode(output).encode())
         given = {"error": error, "approved": approved, "reason": reason}
         data |= {key: value for key, value in given.items() if value is not None}
-        canonical.check(data)
+        canonical.parse(canonical.encode(data))
         with self._lock:
             if self.status in SEALED:
                 raise TurnSealed(self.id, self.status, late=self._keep_late(data))
@@ -412,20 +416,28 @@ class Turn:
         """None: landed. Otherwise the revision that somebody else moved the head to."""
         state = self._state
         with self._db.write(hard=True) as tx:
-            head = heads.take(tx, state.session_id, stamps=0)
-            if head.revision != state.base_revision:
-                return head.revision
-            found = loose.look(tx, head, self._room.looks)
+            moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
+            if moved is None:
+                return self._who_was_first(tx)
+            found = loose.look(tx, moved.head, self._room.looks)
             turns.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
-            head = turns.land(tx, head, state, kind="seal")
-            if head.open_turns > 1:
-                visibility.hide_open_turns(tx, head)
+            turns.touch(tx, state)
+            heads.log_advance(tx, moved, kind="seal")
+            if moved.head.open_turns > 1:
+                visibility.hide_open_turns(tx, moved.head)
         return None
+
+    def _who_was_first(self, tx: Tx) -> int:
+        self._renumber(tx)
+        row = tx.one(Q.read_head, session=self.session_id)
+        assert row is not None
+        return int(row[1])
 
     def _drift(self, status: str, actual: int) -> None:
         """The race is lost: keep the work as a stray and say so."""
         state = self._state
         with self._db.write(hard=True) as tx:
+            self._renumber(tx)
             head = heads.take(tx, state.session_id, stamps=0)
             turns.freeze(tx, state, status)
             turns.set_adrift(tx, head, state)

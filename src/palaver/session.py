@@ -22,6 +22,7 @@ from .core import (
     transcript,
     turns,
     visibility,
+    whole,
 )
 from .core.heads import Head
 from .core.turns import Entry
@@ -191,25 +192,13 @@ class Session:
         prepared = rows.prepare(messages, setup.for_user())
         if not prepared:
             raise BadValue("a turn that is committed whole needs at least one message")
-        with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(
-                tx,
-                self._store.room,
-                self.id,
-                expected=expected,
-                stamps=len(prepared),
-                preview=_preview(prepared),
-                moving_on=True,
-            )
-            turn = turns.commit(
-                tx, head, [], prepared, parent_id=head.turn_id, facts=setup.facts(), status=_status(prepared)
-            )
-            head = turns.land(tx, head, turn, kind="seal")
-            if head.open_turns:
-                visibility.hide_open_turns(tx, head)
-            row = tx.one(Q.get_turn, turn=turn.id)
-        assert row is not None
-        return events.turn_info(row)
+        given = whole.Whole(self.id, prepared, expected, setup.facts(), _preview(prepared))
+        try:
+            with self._store.db.write(hard=True) as tx:
+                return whole.commit_fast(tx, self._store.room, given)
+        except whole.InTheWay:
+            with self._store.db.write(hard=True) as tx:
+                return whole.commit_carefully(tx, self._store.room, given)
 
     def regenerate(self, message: str | None = None, expected: int | None = None, **setup: Any) -> Turn:
         """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
@@ -407,12 +396,6 @@ class _Setup:
 def _preview(prepared: Iterable[rows.NewMessage]) -> str | None:
     words = (m.text for m in prepared if m.role == "user")
     return previews.shorten(next((w for w in words if w), None))
-
-
-def _status(prepared: list[rows.NewMessage]) -> str:
-    """A turn is not completed while a tool call in it has no result."""
-    final = {None, "output-available", "output-error", "output-denied"}
-    return "completed" if all(p.tool_state in final for m in prepared for p in m.parts) else "aborted"
 
 
 def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:

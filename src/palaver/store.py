@@ -19,7 +19,7 @@ from .db.database import Database
 from .db.locks import OwnerFile, is_dead
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
-from .errors import BadValue, HeadConflict, SessionNotFound
+from .errors import BadValue, HeadConflict, SessionNotFound, TurnSealed
 from .model import Page, Problem, SessionInfo
 from .recorder import Turn
 from .session import Session
@@ -151,7 +151,7 @@ class Store:
 def _abort(turn: Turn) -> None:
     try:
         turn.abort("the store was closed")
-    except HeadConflict:  # it is kept as a stray
+    except (HeadConflict, TurnSealed):  # it is kept as a stray, or somebody else sealed it
         pass
 
 

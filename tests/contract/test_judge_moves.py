@@ -108,6 +108,18 @@ def test_undo_while_a_regenerated_turn_is_open(store: palaver.Store, session: pa
     assert rebuilt(store, session) == TALK
 
 
+def test_a_question_shared_with_an_open_regenerate_stays_visible_when_the_head_moves_on(
+    store: palaver.Store, session: palaver.Session
+) -> None:
+    turn = session.regenerate()
+    session.undo()
+    session.commit(["four"])
+    assert rebuilt(store, session) == [*TALK, "four"]
+    with pytest.raises(palaver.HeadConflict):
+        turn.seal()
+    assert rebuilt(store, session) == [*TALK, "four"]
+
+
 def test_an_aborted_regenerate(store: palaver.Store, session: palaver.Session) -> None:
     session.regenerate().abort()
     assert rebuilt(store, session) == TALK[:5]
@@ -276,6 +288,25 @@ def test_delete_with_an_open_turn(store: palaver.Store, session: palaver.Session
         turn.write({"type": "message-metadata", "messageMetadata": {"x": 1}})
     session.undelete()
     assert rebuilt(store, session) == TALK
+
+
+def test_sealing_a_turn_that_a_delete_took_says_that_it_is_sealed(
+    store: palaver.Store, session: palaver.Session
+) -> None:
+    turn = session.turn("too late")
+    stream(turn, "for this")
+    session.delete()
+    with pytest.raises(palaver.TurnSealed):
+        turn.seal()
+
+
+def test_a_turn_that_was_taken_away_says_so_every_time(store: palaver.Store, session: palaver.Session) -> None:
+    turn = session.turn("too late")
+    turn.write({"type": "text-start", "id": "t"})
+    session.delete()
+    for _ in range(3):
+        with pytest.raises(palaver.TurnSealed):
+            turn.write({"type": "text-delta", "id": "t", "delta": "for this"})
 
 
 def test_a_message_given_by_its_own_well_formed_id_is_that_row(store: palaver.Store, session: palaver.Session) -> None:

@@ -24,9 +24,9 @@ class Counter:
 
 
 class _File(apsw.VFSFile):
-    def __init__(self, counter: Counter, name: object, flags: list[int]) -> None:
+    def __init__(self, counter: Counter, real: str, name: object, flags: list[int]) -> None:
         self._counter = counter
-        super().__init__("", name, flags)
+        super().__init__(real, name, flags)
 
     def xWrite(self, data: bytes, offset: int) -> None:
         self._counter.step("write")
@@ -44,10 +44,11 @@ class _File(apsw.VFSFile):
 class _FileSystem(apsw.VFS):
     def __init__(self, counter: Counter) -> None:
         self._counter = counter
-        super().__init__("deadly", "", makedefault=True)
+        self._real = apsw.vfs_names()[0]  # the default, before we are
+        super().__init__("deadly", self._real, makedefault=True)
 
     def xOpen(self, name: object, flags: list[int]) -> _File:
-        return _File(self._counter, name, flags)
+        return _File(self._counter, self._real, name, flags)
 
     def xDelete(self, name: str, syncdir: bool) -> None:
         self._counter.step("delete")

@@ -7,6 +7,7 @@ be traced to the call that wrote it.
 
 from __future__ import annotations
 
+import itertools
 import json
 import os
 import random
@@ -16,11 +17,14 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import palaver
+from palaver import clock
+from palaver.db import sqlite
 
 from . import sabotage, vfs
 from .history import Log
 
 WORDS = "the quick brown fox jumps over a lazy dog – „naïve“ façade 漢字 \N{PILE OF POO} \\ \" \n\t".split(" ")
+OPEN = ("durability", "save_buffer_ms")
 Chunk = dict[str, Any]
 
 
@@ -34,15 +38,16 @@ class Worker:
         self.sizes = options.get("chunks", 40)
         self.log.mark("opening")
         self.store: palaver.Store = self.log.call(
-            "open", lambda: palaver.open(options["path"], durability=options.get("durability", "boundary"))
+            "open", lambda: palaver.open(options["path"], **{k: options[k] for k in OPEN if k in options})
         )
+        self._tag = options.get("tag") or f"{os.getpid()}.{options['seed']}"
         self._names = 0
         self._guard = threading.Lock()
 
     def name(self, what: str) -> str:
         with self._guard:
             self._names += 1
-            return f"{what} {os.getpid()}.{self.options['seed']}.{self._names}"
+            return f"{what} {self._tag}.{self._names}"
 
     def rounds(self) -> Iterator[int]:
         return iter(range(self.options.get("turns", 10**9)))
@@ -415,15 +420,20 @@ WORKLOADS: dict[str, Callable[[Worker], None]] = {
 }
 
 
+def ticking(start_ms: int) -> Callable[[], int]:
+    """A clock that goes on by a millisecond each time it is read: two runs write the same pages."""
+    return itertools.count(start_ms * 1_000_000, 1_000_000).__next__
+
+
 def run(options: dict[str, Any]) -> None:
     """One run, up to its end; `kill_at` kills this process before that write."""
     sabotage.apply(options.get("sabotage"))
     if "kill_at" in options:
         vfs.count_writes(options["kill_at"])
     if "checkpoint_pages" in options:
-        import palaver.db.sqlite as sqlite
-
         sqlite._CHECKPOINT_PAGES = options["checkpoint_pages"]
+    if "clock" in options:
+        clock._now_ns = ticking(options["clock"])
     worker = Worker(options)
     WORKLOADS[options["workload"]](worker)
     worker.log.call("close", worker.store.close)

@@ -44,7 +44,7 @@ class Refusal(Exception):
         self.name = name
 
 
-@dataclass
+@dataclass(eq=False)
 class Message:
     """A row. `listed`: some turn lists it; otherwise another program wrote it and it is loose."""
 
@@ -62,7 +62,7 @@ class Message:
         return self.metadata | told
 
 
-@dataclass
+@dataclass(eq=False)
 class Entry:
     """A turn lists a message, under the id that the client knows it by."""
 
@@ -79,7 +79,7 @@ class Entry:
         return shown | ({"metadata": metadata} if metadata else {})
 
 
-@dataclass
+@dataclass(eq=False)
 class Turn:
     key: int
     session: str
@@ -111,7 +111,7 @@ class Turn:
         return [e for e in self.entries if e.message is not self.response]
 
 
-@dataclass
+@dataclass(eq=False)
 class State:
     """One place in the undo stack. `passing`: the move of a begin, which undo skips."""
 
@@ -119,7 +119,7 @@ class State:
     passing: bool = False
 
 
-@dataclass
+@dataclass(eq=False)
 class Session:
     id: str
     relation: str
@@ -136,7 +136,6 @@ class Session:
     usage: Counts = NO_USAGE
     archived: bool = False
     deleted: bool = False
-    foreign_edits: bool = False
 
     @property
     def head(self) -> Turn | None:

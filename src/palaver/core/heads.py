@@ -6,7 +6,7 @@ from typing import NamedTuple
 
 from .. import canonical
 from ..clock import now_ms
-from ..db.database import Tx
+from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import HeadConflict, SessionNotFound
 
@@ -115,6 +115,57 @@ def move(
         link=link or b"",
     )
     return head._replace(turn_id=to, revision=revision)
+
+
+class Advance(NamedTuple):
+    """A head that has just moved from its turn to another; the line is yet to be written."""
+
+    head: Head
+    parent_id: str | None
+    link: bytes
+
+
+def advance(
+    tx: Tx, session_id: str, turn_id: str, *, expected: int | None, stamps: int, preview: str | None
+) -> Advance | None:
+    """Take the head and move it to a new turn at once. None: an open turn, an archive, a conflict is in the way."""
+    row = tx.one(
+        Q.advance_head,
+        session=session_id,
+        turn=turn_id,
+        expected=expected,
+        stamps=stamps,
+        preview=preview,
+        now=now_ms(),
+    )
+    return _advanced(session_id, turn_id, (*row, 0)) if row else None
+
+
+def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) -> Advance | None:
+    """Move the head to an open turn that seals. None: the head or the turn is not as it was."""
+    row = tx.one(Q.seal_head, session=session_id, turn=turn_id, expected=expected, fence=fence)
+    return _advanced(session_id, turn_id, row) if row else None
+
+
+def _advanced(session_id: str, turn_id: str, row: Row) -> Advance:
+    parent, revision, event_seq, last_at, looked_at, link, open_turns = row
+    head = Head(session_id, turn_id, revision, event_seq, last_at, looked_at, None, None, open_turns)
+    return Advance(head, parent, link or b"")
+
+
+def log_advance(tx: Tx, moved: Advance, *, kind: str, reason: str | None = None) -> None:
+    head = moved.head
+    _log(
+        tx,
+        head.session_id,
+        seq=head.event_seq,
+        kind=kind,
+        turn_id=head.turn_id,
+        revision=head.revision,
+        at=now_ms(),
+        reason=reason,
+        link=moved.link,
+    )
 
 
 def conflict(tx: Tx, session_id: str, expected: int | None) -> HeadConflict:

@@ -18,7 +18,7 @@ from .heads import Head
 from .turns import Entry, OpenTurn
 
 MARGIN_MS = 5_000  # another program's row may be committed this long after its created_at
-_FREE = 64  # a look over so many rows costs nothing worth saving
+_CHEAP = 0.0005  # seconds; a look this short is not worth saving
 
 
 class LooseMessage(NamedTuple):
@@ -40,14 +40,14 @@ class Looks:
             return True
         return monotonic() < self._rest.get(session_id, 0.0)
 
-    def done(self, session_id: str, generation: int | None, rows: int) -> None:
-        """A look over many rows that found nothing is not repeated at once: at most 5 % of the time goes there."""
+    def done(self, session_id: str, generation: int | None, seconds: float) -> None:
+        """A long look that found nothing is not repeated at once: at most 5 % of the time goes there."""
         if len(self._seen) > 10_000:
             self.clear()
         if generation is not None:
             self._seen[session_id] = generation
-        if rows > _FREE:
-            self._rest[session_id] = monotonic() + rows * 20e-6
+        if seconds > _CHEAP:
+            self._rest[session_id] = monotonic() + 20 * seconds
 
     def clear(self) -> None:
         self._seen.clear()
@@ -56,7 +56,7 @@ class Looks:
 
 def find(tx: Tx, session_id: str, since: int = 0) -> list[LooseMessage]:
     rows = tx.all(Q.loose_messages, session=session_id, since=since)
-    return [LooseMessage(*row) for row in rows if not metadata.is_hidden_anywhere(row[2])]
+    return [LooseMessage(*row) for row in rows if not metadata.is_out_of_sight(row[2])]
 
 
 def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[LooseMessage]:
@@ -65,10 +65,10 @@ def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[
     if not everywhere and looks.is_needless(head.session_id, generation):
         return []
     since = 0 if everywhere else max(0, head.looked_at - MARGIN_MS)
+    started = monotonic()
     found = find(tx, head.session_id, since)
     if not found:
-        rows = tx.one(Q.count_recent, session=head.session_id, since=since)
-        looks.done(head.session_id, generation, rows[0] if rows else 0)
+        looks.done(head.session_id, generation, monotonic() - started)
     tx.later(Q.looked, session=head.session_id, at=min(head.last_at, now_ms()))
     return found
 

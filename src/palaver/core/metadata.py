@@ -66,12 +66,12 @@ def is_hidden(text: str) -> bool:
     return '"hidden_at"' in text and hidden_stamp(text) is not None
 
 
-def is_hidden_anywhere(text: str) -> bool:
-    """For rows of another program, which may write the key at any place in the object."""
-    if '"hidden_at"' not in text:
+def is_out_of_sight(text: str) -> bool:
+    """Hidden or queued, for rows of another program, which may write the keys at any place in the object."""
+    if not any(f'"{key}"' in text for key in OWNED):
         return False
     value = canonical.parse(text)
-    return isinstance(value, dict) and value.get("hidden_at") is not None
+    return isinstance(value, dict) and any(value.get(key) is not None for key in OWNED)
 
 
 def dress(given: str, *, usage: str | None, hidden_at: int | None) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 from .. import canonical, ids
 from ..canonical import Raw
 from ..errors import BadValue
-from ..model import ROLES
+from ..model import ROLES, TOOL_STATES
 from . import digests, metadata
 
 MESSAGE_KEYS = {"id", "role", "metadata", "parts", "content"}
@@ -92,19 +92,31 @@ def prepare_part(given: Any) -> NewPart:
     if part["type"] == COMPACTION:
         raise BadValue("data-compaction parts are written by compact(), not by hand")
     canonical.check_column("part type", part["type"])
+    if is_tool(part["type"]):
+        _check_tool(part)
     return NewPart(part["type"], text, *tool_columns(part))
 
 
 def tool_columns(part: dict[str, Any]) -> tuple[str | None, str | None]:
     """The two columns that are hoisted out of a tool part."""
-    kind = part["type"]
-    if not (kind.startswith("tool-") or kind == "dynamic-tool"):
+    if not is_tool(part["type"]):
         return None, None
     call, state = _plain(part.get("toolCallId")), _plain(part.get("state"))
     return (
         call if isinstance(call, str) and not _unfit(call) else None,
         state if isinstance(state, str) and not _unfit(state) else None,
     )
+
+
+def is_tool(kind: str) -> bool:
+    return kind.startswith("tool-") or kind == "dynamic-tool"
+
+
+def _check_tool(part: dict[str, Any]) -> None:
+    if not isinstance(part.get("toolCallId"), str):
+        raise BadValue("a tool part has a text `toolCallId`")
+    if part.get("state") not in TOOL_STATES:
+        raise BadValue(f"a tool part's state is one of {', '.join(TOOL_STATES)}, not {part.get('state')!r}")
 
 
 def _unfit(text: str) -> bool:

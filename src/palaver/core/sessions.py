@@ -11,7 +11,7 @@ from ..canonical import check_column
 from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q, Query
-from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound
+from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound, TurnNotFound
 from ..model import Page, SessionInfo, Usage
 from . import heads, metadata, previews, recovery, refs, turns
 from .heads import Head
@@ -67,7 +67,7 @@ CLIENT = ("client", "session")  # origin and scope of ids that an application gi
 
 
 def name(tx: Tx, wanted: str | None) -> str:
-    """The id of a session to be. A caller's own id is used if it is well-formed, else mapped to ours; it must be free."""
+    """The id of a session to be. A caller's own id must be free; it is used if well-formed, else mapped to ours."""
     if wanted is None:
         return ids.mint(ids.SESSION)
     check_column("session id", wanted)
@@ -288,6 +288,10 @@ def set_title(tx: Tx, session_id: str, title: str | None) -> None:
 def add_alias(tx: Tx, session_id: str, name: str, namespace: str, turn_id: str | None, reason: str | None) -> None:
     if tx.one(Q.session_exists, session=session_id) is None:
         raise SessionNotFound(session_id)
+    if turn_id is not None and tx.one(Q.parent_of, turn=turn_id) is None:
+        raise TurnNotFound(turn_id)
+    if not name:
+        raise BadValue("a name cannot be empty")
     added = tx.run(
         Q.insert_alias,
         namespace=namespace,
@@ -315,6 +319,6 @@ def as_model(model: Any) -> Any:
     if isinstance(model, str):
         provider, slash, name = model.partition("/")
         model = {"provider_id": provider, "model_id": name} if slash else {"provider_id": "", "model_id": model}
-    if not isinstance(model, dict) or not {"provider_id", "model_id"} <= set(model):
+    if not isinstance(model, dict) or not all(isinstance(model.get(k), str) for k in ("provider_id", "model_id")):
         raise BadValue('a model is {"provider_id": …, "model_id": …, "variant"?: …} or "provider/model"')
     return model

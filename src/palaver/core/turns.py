@@ -69,10 +69,14 @@ class OpenTurn:
         self.response_id: str | None = None
         self.fold = new_fold(self.facts)
         self.part_ids: list[str] = []
+        self.rows: dict[int, int] = {}  # part -> hash of what its row holds
+        self.saved_metadata: tuple[str, str | None] | None = None
         self.usage = Usage()
         self.cost = 0.0
         self.told = False
         self.chunks = 0
+        self.digest: bytes | None = None
+        self.at = 0
 
     def add(
         self,
@@ -229,6 +233,7 @@ def open_response(tx: Tx, turn: OpenTurn) -> int:
     if tx.run(Q.set_response, response=response, turn=turn.id, fence=turn.fence) != 1:
         raise sealed_error(tx, turn.id)
     hidden = None if head.revision == turn.base_revision else head.last_at
+    turn.saved_metadata = (turn.given_metadata, turn.row_usage)
     text = metadata.dress(turn.given_metadata, usage=turn.row_usage, hidden_at=hidden)
     tx.later(
         Q.insert_message,
@@ -243,40 +248,62 @@ def open_response(tx: Tx, turn: OpenTurn) -> int:
     return head.event_seq
 
 
+def rename_response(tx: Tx, turn: OpenTurn) -> None:
+    """A `start` that came later says what the client calls the message."""
+    line = next(e for e in turn.entries if e.kind == "message" and e.ref == turn.response_id)
+    known_as = turn.fold.id if turn.fold.id and turn.fold.id != line.ref else None
+    if known_as != line.client_id:
+        line.client_id = known_as
+        tx.later(Q.set_client_id, turn=turn.id, seq=line.seq, client=known_as)
+
+
 def write_part(tx: Tx, turn: OpenTurn, index: int) -> str:
     """Bring a part's row up to the fold; a new part gets its row."""
+    for missing in range(len(turn.part_ids), index):
+        _insert_row(tx, turn, missing)
+    if index == len(turn.part_ids):
+        return _insert_row(tx, turn, index)
     part = turn.fold.part(index)
     data = canonical.dump(part)
-    call, state = tool_columns(part)
-    now = now_ms()
-    if index < len(turn.part_ids):
-        tx.later(
-            Q.update_part,
-            id=turn.part_ids[index],
-            type=part["type"],
-            data=data,
-            call=call,
-            state=state,
-            now=now,
-        )
-        return data
-    assert turn.response_id is not None
-    for new in range(len(turn.part_ids), index + 1):
-        row = NewPart(*_row_of(turn.fold.part(new)))
-        turn.part_ids.append(row.id)
-        insert_part(tx, turn.session_id, turn.response_id, new, row, now)
+    if turn.rows.get(index) != hash(data):
+        canonical.refuse_depth(data)
+        call, state = tool_columns(part)
+        params = {"id": turn.part_ids[index], "type": part["type"], "data": data, "call": call, "state": state}
+        tx.later(Q.update_part, now=now_ms(), **params)
+        turn.rows[index] = hash(data)
     return data
 
 
-def _row_of(part: dict[str, Any]) -> tuple[str, str, str | None, str | None]:
-    return part["type"], canonical.dump(part), *tool_columns(part)
+def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str:
+    assert turn.response_id is not None
+    part = turn.fold.part(index)
+    data = canonical.dump(part)
+    canonical.refuse_depth(data)
+    call, state = tool_columns(part)
+    row_id = ids.mint(ids.PART)
+    tx.later(
+        Q.insert_part,
+        id=row_id,
+        message=turn.response_id,
+        session=turn.session_id,
+        place=index,
+        type=part["type"],
+        data=data,
+        call=call,
+        state=state,
+        at=now_ms(),
+    )
+    turn.part_ids.append(row_id)
+    turn.rows[index] = hash(data)
+    return data
 
 
 def write_metadata(tx: Tx, turn: OpenTurn) -> None:
     """Bring the response's metadata up to the fold, and count usage that arrived in it."""
     _count_metadata_usage(tx, turn)
-    if turn.response_id is None:
+    if turn.response_id is None or turn.saved_metadata == (turn.given_metadata, turn.row_usage):
         return
+    turn.saved_metadata = (turn.given_metadata, turn.row_usage)
     row = tx.one(Q.get_message, id=turn.response_id)
     if row is None:  # another program removed the row; verify says so
         return
@@ -331,7 +358,7 @@ def has_caller_usage(turn: OpenTurn) -> bool:
 
 
 def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None] | None = None) -> None:
-    """Everything a seal writes except the head: final rows, leaves, digest. Raises TurnSealed if it is not ours."""
+    """Everything a seal writes except the head: final rows, leaves, digest. The caller knows that the turn is open."""
     assert status in SEALED
     close_parts(turn, status)
     write_metadata(tx, turn)
@@ -339,7 +366,7 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None
     if before_digest is not None:
         before_digest()
     digest = digests.turn(turn.thread.digest, turn.kind, [e.leaf for e in turn.entries if e.leaf is not None])
-    changed = tx.run(
+    tx.later(
         Q.seal_turn,
         turn=turn.id,
         status=status,
@@ -350,8 +377,6 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None
         facts=canonical.encode(turn.facts),
         fence=turn.fence,
     )
-    if changed != 1:
-        raise sealed_error(tx, turn.id)
     turn.status = status
 
 
@@ -375,12 +400,17 @@ def _fill_response(tx: Tx, turn: OpenTurn) -> None:
 
 def land(tx: Tx, head: Head, turn: OpenTurn, *, kind: str, reason: str | None = None) -> Head:
     """Put a frozen turn on the path: the compare-and-swap of the head from its parent to it."""
+    touch(tx, turn)
+    return heads.move(tx, head, turn.id, kind=kind, reason=reason)
+
+
+def touch(tx: Tx, turn: OpenTurn) -> None:
+    """The session is younger now, and its model is this turn's."""
     model = turn.facts.get("model")
     if model is None:
         tx.later(Q.touch_session, session=turn.session_id, now=now_ms())
     else:
         tx.later(Q.touch_session_model, session=turn.session_id, now=now_ms(), model=canonical.encode(model))
-    return heads.move(tx, head, turn.id, kind=kind, reason=reason)
 
 
 def set_adrift(tx: Tx, head: Head, turn: OpenTurn) -> None:
@@ -421,11 +451,13 @@ def commit(
     kind: str = "turn",
     status: str = "completed",
     parent_id: str | None,
+    turn_id: str | None = None,
     facts: dict[str, Any] | None = None,
 ) -> OpenTurn:
     """A turn that is written and sealed in one transaction. The caller moves the head, or does not."""
     thread = heads.thread_of(tx, parent_id)
-    turn = OpenTurn(ids.mint(ids.TURN), head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
+    new = turn_id or ids.mint(ids.TURN)
+    turn = OpenTurn(new, head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
     for entry in lines:
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
     write_messages(tx, turn, prepared, last_at=head.last_at)
@@ -460,7 +492,8 @@ def commit(
             cost=0.0,
             now=now_ms(),
         )
-    turn.status = status
+    turn.status, turn.digest, turn.usage = status, digest, usage
+    turn.response_id, turn.at = _last_assistant(prepared), head.last_at
     return turn
 
 

@@ -12,10 +12,10 @@ import os
 import random
 import threading
 import time
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, NoReturn, TypeVar
+from typing import Any, NoReturn
 
 import apsw
 
@@ -39,7 +39,6 @@ NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
 _PAGE_SIZE = 2048
 _CHECKPOINT_PAGES = 2000
-_T = TypeVar("_T")
 
 _forks = 0
 
@@ -89,7 +88,7 @@ class SqliteDatabase:
         self._enter(deadline)
         try:
             self._sync(self._soft)
-            self._patiently(lambda: self._cursor.execute(query.text, params).fetchall(), deadline)
+            self._patiently(query.text, params, deadline)
             return self._writer.changes()
         except apsw.Error as error:
             self._explain(error)
@@ -192,15 +191,14 @@ class SqliteDatabase:
             self._cursor.execute(f"PRAGMA synchronous={level}").fetchall()
             self._level = level
 
-    def _patiently(self, work: Callable[[], _T], deadline: float) -> _T:
+    def _patiently(self, text: str, params: Sequence[Any], deadline: float) -> list[Row]:
         """A program that does not stand in our line may hold the lock: try again, with jitter."""
-        started = monotonic()
         while True:
             try:
-                return work()
+                return self._cursor.execute(text, params).fetchall()
             except apsw.BusyError:
                 if monotonic() > deadline:
-                    raise StoreBusy(self.name, None, monotonic() - started) from None
+                    raise StoreBusy(self.name, None, self._timeout) from None
                 time.sleep(random.uniform(0.001, 0.02))
 
     def _text(self, queries: tuple[Query, ...], suffix: str) -> str:
@@ -324,6 +322,7 @@ class _Write(_Statements):
         self._db = db
         self._hard = hard
         self._begun = False
+        self._generation = 0
         self._queries: list[Query] = []
         self._params: list[Any] = []
 
@@ -368,7 +367,9 @@ class _Write(_Statements):
         return self._execute(query.text, query.bind(params))
 
     def generation(self) -> int | None:
-        return _number(self._execute("PRAGMA data_version;", ()))
+        if not self._begun:
+            self._execute("", ())
+        return self._generation
 
     def later(self, query: Query, **params: Any) -> None:
         self._queries.append(query)
@@ -377,10 +378,11 @@ class _Write(_Statements):
     def _execute(self, text: str, params: Sequence[Any]) -> list[Row]:
         if self._begun:
             return self._cursor.execute(text, params).fetchall()
-        text = "BEGIN IMMEDIATE;" + text
-        rows = self._db._patiently(lambda: self._cursor.execute(text, params).fetchall(), self._deadline)
+        text = "BEGIN IMMEDIATE;PRAGMA data_version;" + text
+        rows = self._db._patiently(text, params, self._deadline)
         self._begun = True
-        return rows
+        self._generation = int(rows[0][0])
+        return rows[1:]
 
     def _flush(self, suffix: str) -> None:
         """Long batches go in pieces: SQLite caches a text up to 16 KB."""

@@ -13,6 +13,34 @@ RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
     (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session),
     (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL);
 
+-- name: advance_head
+-- A whole turn in one move: lock, clock, numbers, compare-and-swap. No row: something needs a closer look first.
+UPDATE heads
+   SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1,
+       last_at = greatest(last_at + 1, :now, coalesce((
+           SELECT max(m.created_at) + 1 FROM chat_messages m
+            WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
+       event_seq = greatest(event_seq, coalesce((
+           SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + 1,
+       preview = coalesce(preview, :preview)
+ WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
+   AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL)
+   AND (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session) IS NULL
+RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
+    (SELECT r.link FROM reflog r WHERE r.session_id = :session ORDER BY r.seq DESC LIMIT 1);
+
+-- name: seal_head
+-- The seal of an open turn: the head moves from its parent to it, if both are still as they were.
+UPDATE heads
+   SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1,
+       event_seq = greatest(event_seq, coalesce((
+           SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + 1
+ WHERE session_id = :session AND revision = :expected
+   AND EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence)
+RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
+    (SELECT r.link FROM reflog r WHERE r.session_id = :session ORDER BY r.seq DESC LIMIT 1),
+    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL);
+
 -- name: read_head
 SELECT turn_id, revision, event_seq, last_at, looked_at, deleted_at, relation, origin_id, origin_turn, title, preview
   FROM heads WHERE session_id = :session;

@@ -39,6 +39,9 @@ VALUES (:turn, :seq, :kind, :ref, :client, :salt, :leaf);
 -- name: fill_entry
 UPDATE turn_entries SET salt = :salt, leaf = :leaf WHERE turn_id = :turn AND seq = :seq;
 
+-- name: set_client_id
+UPDATE turn_entries SET client_id = :client WHERE turn_id = :turn AND seq = :seq;
+
 -- name: drop_entries
 DELETE FROM turn_entries WHERE turn_id = :turn;
 
@@ -118,9 +121,6 @@ SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
  WHERE m.session_id = :session AND m.created_at >= :since
    AND NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
  ORDER BY m.created_at, m.id;
-
--- name: count_recent
-SELECT count(*) FROM chat_messages WHERE session_id = :session AND created_at >= :since;
 
 -- name: sessions_with_loose_rows
 SELECT DISTINCT m.session_id FROM chat_messages m

@@ -1,0 +1,58 @@
+"""Killed right before every single write, sync, truncation and deletion of a run: no point is left to chance."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .history import History
+from .killing import judge, run, start
+
+DETERMINED = {"seed": 1, "tag": "t", "clock": 1_700_000_000_000, "save_buffer_ms": 1e9, "checkpoint_pages": 40}
+
+
+def killed_everywhere(folder: Path, workload: str, start_from: Path | None = None, **more: Any) -> list[dict[str, Any]]:
+    """One killed store for each point of the run."""
+    asked = {"folder": str(folder / "runs"), "options": {"workload": workload, **DETERMINED, **more}}
+    if start_from is not None:
+        asked["start_from"] = str(start_from)
+    process = start("every_write", json.dumps(asked), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+    answer, said = process.communicate(timeout=3600)
+    assert process.returncode == 0, said.decode()
+    done = json.loads(answer)
+    cases: list[dict[str, Any]] = done["cases"]
+    print(f"{workload}: {done['found']} points found {done['kinds']}, {len(cases)} tried")
+    assert done["found"] == len(cases) > 0
+    return cases
+
+
+def wrong(cases: list[dict[str, Any]]) -> dict[int, list[str]]:
+    return {point: found for point, found in enumerate(judge(cases), 1) if found}
+
+
+def test_killed_before_every_write_of_a_short_life_nothing_is_lost(tmp_path: Path) -> None:
+    cases = killed_everywhere(tmp_path, "short")
+    assert wrong(cases) == {}
+    assert History(cases[0]["acks"]).acknowledged("open") == []
+    assert len(History(cases[-1]["acks"]).acknowledged("seal")) == 1
+
+
+def test_killed_before_every_write_of_a_recovery_the_next_one_completes_it(tmp_path: Path) -> None:
+    dead = tmp_path / "dead"
+    dead.mkdir()
+    run({"workload": "left_open", **DETERMINED, "path": str(dead / "s.db"), "acks": str(dead / "acks")})
+    assert wrong(killed_everywhere(tmp_path, "just_open", dead)) == {}
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("durability", ["boundary", "full", "normal"])
+@pytest.mark.parametrize("workload", ["stream", "tools", "tree", "waiting", "spawn", "first"])
+def test_killed_before_every_write_of_every_workload_nothing_is_lost(
+    workload: str, durability: str, tmp_path: Path
+) -> None:
+    more = {"turns": 6, "chunks": 12, "durability": durability, "checkpoint_pages": 20}
+    assert wrong(killed_everywhere(tmp_path, workload, **more)) == {}
