@@ -79,7 +79,9 @@ class Turn:
 
     @property
     def status(self) -> str:
-        return self._state.status
+        with self._lock:
+            self._refresh()
+            return self._state.status
 
     @property
     def chunks(self) -> int:
@@ -110,6 +112,7 @@ class Turn:
         """Keep chunks, all or none. `at` says how many were stored before: chunks stored already are not doubled."""
         items = [chunks.parse(one) for one in given]
         with self._lock:
+            self._refresh()
             self._usable()
             if at is not None:
                 items = items[self._stored(items, at) :]
@@ -132,7 +135,6 @@ class Turn:
         return count
 
     def _keep(self, items: list[tuple[dict[str, Any], str]]) -> None:
-        self._refresh()
         try:
             touched = [self._state.fold.apply(parsed) for parsed, _ in items]
         except PalaverError:
@@ -278,8 +280,8 @@ class Turn:
         if cost_usd is not None:
             canonical.check(cost_usd)
         with self._lock:
-            self._usable(waiting=True)
             self._refresh()
+            self._usable(waiting=True)
             if turns.has_caller_usage(self._state):
                 raise UsageConflict(self.id)
             self._change(lambda tx: self._count(tx, given, cost_usd or 0.0, model))
@@ -337,9 +339,9 @@ class Turn:
         data |= {key: value for key, value in given.items() if value is not None}
         canonical.parse(canonical.encode(data))
         with self._lock:
+            self._refresh()
             if self.status in SEALED:
                 raise TurnSealed(self.id, self.status, late=self._keep_late(data))
-            self._refresh()
             self._resolve(data)
 
     def _resolve(self, data: dict[str, Any]) -> None:
@@ -368,8 +370,8 @@ class Turn:
     def wait(self) -> None:
         """Leave the turn open for somebody to answer: minutes or days. `session.resume(turn.id)` continues it."""
         with self._lock:
-            self._usable()
             self._refresh()
+            self._usable()
             self._change(self._go_waiting, hard=True)
             self._dirty.clear()
 
@@ -391,8 +393,8 @@ class Turn:
     def seal(self, status: str | None = None) -> None:
         """Freeze the turn and move the head to it. HeadConflict: somebody else moved it first."""
         with self._lock:
-            self._usable(waiting=True)
             self._refresh()
+            self._usable(waiting=True)
             status = status or self._ended_as
             if status not in SEALED:
                 raise BadValue(f"a turn ends as completed, failed or aborted, not {status!r}")

@@ -136,11 +136,12 @@ class Session:
     def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
         with self._store.db.read() as tx:
-            return [row[0] for row in tx.all(Q.ancestors, session=self.id)]
+            return sessions.ancestors(tx, self.id)
 
     def descendants(self) -> list[str]:
+        """Ids of the sessions that came from this one, nearest first."""
         with self._store.db.read() as tx:
-            return [row[0] for row in tx.all(Q.descendants, session=self.id)]
+            return sessions.descendants(tx, self.id)
 
     def aliases(self) -> list[tuple[str, str]]:
         with self._store.db.read() as tx:
@@ -314,7 +315,7 @@ class Session:
             head = heads.take(tx, self.id, stamps=0)
             if head.deleted_at is not None:
                 raise SessionNotFound(self.id)
-            sessions.delete(tx, head)
+            sessions.delete(tx, self._store.room, head)
 
     def undelete(self) -> None:
         with self._store.db.write(hard=True) as tx:

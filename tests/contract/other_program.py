@@ -1,14 +1,15 @@
 """Another implementation of the contract: standard library only, its own DDL, its own ids, its own habits.
 
 It stands for any program that follows the written contract and has never heard of Palaver. It always runs as a
-process of its own: `python other_program.py make FILE`, `… talk FILE COUNT SESSION…`, `… sql FILE` (statements as
-JSON on standard input, their rows as JSON on standard output).
+process of its own: `python other_program.py make FILE [KIND]`, `… talk FILE COUNT SESSION…`, `… watch FILE`, and
+`… sql FILE` (statements as JSON on standard input, their rows as JSON on standard output).
 """
 
 from __future__ import annotations
 
 import json
 import random
+import select
 import sqlite3
 import string
 import sys
@@ -137,16 +138,44 @@ CONVERSATIONS: tuple[tuple[str, str, str, tuple[str, ...]], ...] = (
 MESSAGE_IDS = [name("msg", 100 + n) for n in range(len(CONVERSATIONS))]
 
 
-def make(path: str, schema: tuple[str, ...] = SCHEMA, pragmas: tuple[str, ...] = PRAGMAS) -> None:
-    db = connect(path, pragmas)
-    for statement in schema:
+def make(path: str, kind: str = "plain") -> None:
+    db = connect(path, ("journal_mode = DELETE",) if kind == "delete-mode" else PRAGMAS)
+    for statement in SCHEMA_OF[kind]:
         db.execute(statement)
-    fill(db)
+    fill(db, LACKING[kind])
     db.close()
 
 
-def fill(db: sqlite3.Connection) -> None:
+EXTRA = (
+    "ALTER TABLE chat_sessions ADD COLUMN colour TEXT DEFAULT 'blue'",
+    "ALTER TABLE chat_messages ADD COLUMN stars INTEGER NOT NULL DEFAULT 5",
+    "ALTER TABLE chat_parts ADD COLUMN note TEXT",
+)
+LACKING: dict[str, set[str]] = {
+    "plain": set(),
+    "delete-mode": set(),
+    "extra": set(),
+    "sparse": {"workspace_root", "parent_id", "parent_message_id", "cost_usd", "archived_at", "tool_call_id"},
+}
+
+
+def sparse(statement: str) -> str:
+    """The same table without the columns that the contract calls optional, or gives a default."""
+    lines = [line for line in statement.splitlines() if not set(line.split()) & LACKING["sparse"]]
+    return "\n".join(lines).replace("INTEGER NOT NULL,\n)", "INTEGER NOT NULL\n)")
+
+
+SCHEMA_OF: dict[str, tuple[str, ...]] = {
+    "plain": SCHEMA,
+    "delete-mode": SCHEMA,
+    "extra": (*SCHEMA, *EXTRA),
+    "sparse": (sparse(SESSIONS), sparse(MESSAGES), sparse(PARTS)),
+}
+
+
+def fill(db: sqlite3.Connection, lacking: set[str]) -> None:
     db.execute("BEGIN IMMEDIATE")
+    _lacking.update(lacking)
     _put_session(db, FULL, agent="plan", workspace_root="/src/acme", permissions_json=RULES, **_rollups())
     _put_session(db, BRANCH, agent="plan", parent_id=FULL, parent_message_id=MESSAGE_IDS[1], workspace_root="/src/acme")
     _put_session(db, OLD, agent="build", archived_at=T0 + 60_000)
@@ -185,7 +214,11 @@ def _put_message(
         put(db, "chat_parts", row)
 
 
+_lacking: set[str] = set()
+
+
 def put(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
+    row = {column: value for column, value in row.items() if column not in _lacking}
     names = ", ".join(f'"{column}"' for column in row)
     db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
 
@@ -219,6 +252,23 @@ def talk(path: str, count: int, sessions: list[str]) -> None:
     json.dump(written, sys.stdout)
 
 
+def watch(path: str) -> None:
+    """Until standard input ends, look whether rollups, message metadata and updated_at ever contradict each other."""
+    db = connect(path)
+    torn = (
+        "SELECT s.id, s.prompt_tokens, s.total_tokens FROM chat_sessions s WHERE s.prompt_tokens <> (SELECT"
+        " coalesce(sum(json_extract(m.metadata_json, '$.usage.input')), 0) FROM chat_messages m"
+        " WHERE m.session_id = s.id AND m.role = 'assistant') OR s.total_tokens <> s.prompt_tokens"
+        " + s.completion_tokens + s.reasoning_tokens + s.cache_read + s.cache_write OR s.updated_at < s.created_at"
+    )
+    looks, found = 0, []
+    print("watching", flush=True)
+    while not select.select([sys.stdin], [], [], 0)[0]:
+        found += db.execute(torn).fetchall()
+        looks += 1
+    json.dump({"looks": looks, "found": found}, sys.stdout)
+
+
 def next_time(db: sqlite3.Connection, session: str) -> int:
     """Who orders by created_at gives a new message a later one than any it can see."""
     newest = db.execute("SELECT max(created_at) FROM chat_messages WHERE session_id = ?", (session,)).fetchone()[0]
@@ -238,9 +288,11 @@ def run_sql(path: str) -> None:
 
 def main(verb: str, path: str, *rest: str) -> None:
     if verb == "make":
-        make(path)
+        make(path, *rest)
     elif verb == "talk":
         talk(path, int(rest[0]), list(rest[1:]))
+    elif verb == "watch":
+        watch(path)
     elif verb == "sql":
         run_sql(path)
     else:

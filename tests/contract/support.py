@@ -5,7 +5,8 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -85,8 +86,23 @@ def assert_prefix(rebuilt: Sequence[dict[str, Any]], ours: Sequence[dict[str, An
 # ---------------------------------------------------------------- other processes
 
 
-def make_foreign(path: str | Path) -> None:
-    _run_other("make", str(path))
+def make_foreign(path: str | Path, kind: str = "plain") -> None:
+    """A file that only the other program has ever touched."""
+    _run_other("make", str(path), kind)
+
+
+@contextmanager
+def other(verb: str, path: str | Path, *args: str) -> Iterator[subprocess.Popen[str]]:
+    """The other program at work beside us; ended with the block."""
+    command = [sys.executable, str(OTHER), verb, str(path), *args]
+    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
+    process = subprocess.Popen(command, text=True, **pipes)
+    try:
+        yield process
+    finally:
+        if process.poll() is None:
+            process.kill()
+        process.communicate(timeout=WAIT)
 
 
 def sql(path: str | Path, *statements: str | tuple[str, Sequence[Any]]) -> list[list[list[Any]]]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import signal
 import subprocess
 import sys
@@ -13,7 +14,7 @@ import pytest
 
 import palaver
 
-from .support import WAIT, assert_agrees, assert_prefix, judge_alone, say, shown, texts
+from .support import WAIT, assert_agrees, assert_prefix, judge_alone, other, say, shown, texts
 
 WRITER = """
 import sys, palaver
@@ -132,6 +133,23 @@ def test_a_waiting_turn_outlives_its_process(path: str) -> None:
             resumed.resolve("c1", output="red")
         assert_agrees(store)
     assert judge_alone(path).transcripts[session.id][1]["parts"][0]["output"] == "red"
+
+
+def test_another_process_never_sees_rollups_and_messages_apart(path: str) -> None:
+    """updated_at, rollups and the message's usage change in one transaction, or the watcher would catch them."""
+    with palaver.open(path, durability="normal") as store, other("watch", path) as watcher:
+        assert watcher.stdout is not None
+        assert watcher.stdout.readline() == "watching\n"
+        session = store.sessions.create("coder")
+        for number in range(150):
+            with session.turn("how much?") as turn:
+                turn.write({"type": "start-step"})
+                turn.usage(input=number, output=1)
+                turn.write({"type": "finish-step"})
+        said, _ = watcher.communicate("", timeout=WAIT)
+    seen = json.loads(said)
+    assert seen["found"] == []
+    assert seen["looks"] > 10
 
 
 @pytest.mark.parametrize("durability", ["boundary", "full", "normal"])

@@ -176,7 +176,7 @@ def _move_about(session: palaver.Session) -> None:
 
 def _write_as_another_program(store: palaver.Store, session: palaver.Session) -> None:
     with another_program(store.path) as db:
-        add_message(db, session.id, "msg_foreign", clock.now_ms() + 5)
+        add_message(db, session.id, "msg_foreign", clock.now_ms())
     session.adopt()
 
 

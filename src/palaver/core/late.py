@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import canonical
+from .. import canonical, chunks
 from ..db.database import Tx
 from ..db.queries import Q
 from ..folding import Fold
@@ -29,7 +29,7 @@ def keep(tx: Tx, turn_id: str, data: dict[str, Any]) -> str:
 def _answered(tx: Tx, response_id: str, told: bool, data: dict[str, Any]) -> rows.NewMessage:
     stored = tx.one(Q.get_message, id=response_id)
     assert stored is not None
-    parts = [canonical.parse(p[3]) for p in tx.all(Q.parts_of_message, message=response_id)]
+    parts = [chunks.open_values(p[3]) for p in tx.all(Q.parts_of_message, message=response_id)]
     fold = Fold({"id": response_id, "role": "assistant", "parts": parts}, resets=False)
     fold.resolve(**data)
     given = _without_usage(metadata.undress(stored[3], usage_told=told))

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import canonical
 from ..db.database import Tx
 from ..db.queries import Q
+from . import refs
 
 LENGTH = 200
 
@@ -22,10 +23,10 @@ def shorten(text: str | None) -> str | None:
 def recompute(tx: Tx, session_id: str) -> str | None:
     """The truth that heads.preview is a copy of."""
     head = tx.one(Q.read_head, session=session_id)
-    if head and head[6] == "fork" and head[7]:
-        inherited = recompute(tx, head[7])
-        if inherited is not None:
-            return inherited
+    if head and head[6] == "fork" and head[7] and refs.nearest_user_message(tx, head[8])[0]:
+        origin = tx.one(Q.read_head, session=head[7])  # whose own preview is compared with its own truth
+        if origin and origin[10] is not None:
+            return str(origin[10])
     for _, data in tx.all(Q.first_words, session=session_id):
         part = canonical.parse(data)
         words = part.get("text") if isinstance(part, dict) else None

@@ -13,8 +13,9 @@ from ..db.database import Row, Tx
 from ..db.queries import Q, Query
 from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound, TurnNotFound
 from ..model import Page, SessionInfo, Usage
-from . import heads, metadata, previews, recovery, refs, turns
+from . import heads, metadata, prelude, recovery, refs, turns
 from .heads import Head
+from .prelude import Room
 
 FAR = 2**62
 UNKNOWN_MODEL = '{"provider_id":"","model_id":""}'
@@ -132,7 +133,7 @@ def fork(tx: Tx, head: Head, at: str | None, *, title: str | None = None) -> str
         origin=head.session_id,
         origin_turn=turn_id,
         title=title,
-        preview=previews.recompute(tx, head.session_id),
+        preview=source[5] if message else None,
     )
     return new
 
@@ -236,6 +237,28 @@ def _read_cursor(text: str) -> tuple[int, str]:
         raise BadValue(f"{text!r} is not a cursor; take the one of the page before") from None
 
 
+def ancestors(tx: Tx, session_id: str) -> list[str]:
+    """Where a session came from, nearest first. A cycle that another program made ends the walk."""
+    found: dict[str, None] = {session_id: None}
+    at: str | None = session_id
+    while at is not None:
+        row = tx.one(Q.origin_of, session=at)
+        at = row[0] if row and row[0] not in found else None
+        if at is not None:
+            found[at] = None
+    return list(found)[1:]
+
+
+def descendants(tx: Tx, session_id: str) -> list[str]:
+    found: dict[str, None] = {session_id: None}
+    queue = [session_id]
+    for at in queue:
+        new = [row[0] for row in tx.all(Q.offspring_of, session=at) if row[0] not in found]
+        found.update(dict.fromkeys(new))
+        queue.extend(new)
+    return list(found)[1:]
+
+
 # ---------------------------------------------------------------- archive, delete, names
 
 
@@ -252,11 +275,12 @@ def set_archived(tx: Tx, session_id: str, archived: bool) -> None:
     turns.record_event(tx, head, "archive" if archived else "unarchive", None, {})
 
 
-def delete(tx: Tx, head: Head) -> None:
+def delete(tx: Tx, room: Room, head: Head) -> None:
     """A move to nothing. Rows stay until nothing reaches them; forks keep reading."""
     now = now_ms()
     for turn_id, *_ in tx.all(Q.open_turns, session=head.session_id):
         head = recovery.abandon(tx, head, turn_id, "aborted")
+    prelude.settle(tx, room, head, everywhere=True)
     head = heads.take(tx, head.session_id, stamps=0)
     refs.move(tx, head, None, kind="delete", reason=None)
     row = get_row(tx, head.session_id)

@@ -513,7 +513,7 @@ def _last_assistant(prepared: list[NewMessage]) -> str | None:
 
 
 def load(tx: Tx, turn_id: str) -> OpenTurn:
-    """An open turn as its rows and events tell it, whoever wrote them."""
+    """An open turn as its rows and events tell it, whoever wrote them. A sealed one comes without its fold."""
     row = tx.one(Q.get_turn, turn=turn_id)
     if row is None:
         raise TurnNotFound(turn_id)
@@ -525,6 +525,8 @@ def load(tx: Tx, turn_id: str) -> OpenTurn:
     turn.messages = sum(e.kind == "message" for e in turn.entries)
     if turn.response_id is not None:
         turn.part_ids = [p[0] for p in tx.all(Q.parts_of_message, message=turn.response_id)]
+    if row[8] is not None:
+        return turn
     turn.chunks = replay(turn.fold, tx.all(Q.events_of_turn, session=turn.session_id, begin_seq=turn.begin_seq))
     return turn
 

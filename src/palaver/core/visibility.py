@@ -19,10 +19,16 @@ def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
     on_new, on_old = set(new), set(old)
     left = [t for t in old if t not in on_new]
     came = [t for t in new if t not in on_old]
+    outrun: list[str] = []
     for turn_id, base, status, *_ in tx.all(Q.open_turns, session=head.session_id):
         if status != "pending":
-            (came if base == head.revision else left).append(turn_id)
-    _apply(tx, head.session_id, left, came)
+            (came if base == head.revision else outrun).append(turn_id)
+    shown = _home_rows(tx, head.session_id, came)
+    gone = _home_rows(tx, head.session_id, left)
+    for message_id, text in _home_rows(tx, head.session_id, outrun).items():
+        if not any(row[0] in on_new for row in tx.all(Q.turns_of_message, message=message_id)):
+            gone[message_id] = text
+    _apply(tx, shown, gone)
 
 
 def hide_open_turns(tx: Tx, head: Head) -> None:
@@ -34,12 +40,10 @@ def path(tx: Tx, turn_id: str | None) -> list[str]:
     return [row[0] for row in tx.all(Q.path, turn=turn_id)] if turn_id else []
 
 
-def _apply(tx: Tx, session_id: str, left: Iterable[str], came: Iterable[str]) -> None:
-    shown = _home_rows(tx, session_id, came)
-    gone = {k: v for k, v in _home_rows(tx, session_id, left).items() if k not in shown}
+def _apply(tx: Tx, shown: dict[str, str], gone: dict[str, str]) -> None:
     now = now_ms()
     for message_id, text in gone.items():
-        if not metadata.is_hidden(text):
+        if message_id not in shown and not metadata.is_hidden(text):
             tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.hide(text, now), now=now)
     for message_id, text in shown.items():
         if metadata.is_hidden(text):

@@ -15,7 +15,7 @@ from . import heads, loose, prelude, turns, visibility
 from .heads import Head
 from .prelude import Room
 from .rows import NewMessage
-from .turns import OpenTurn
+from .turns import Entry, OpenTurn
 
 _RESOLVED = {None, "output-available", "output-error", "output-denied"}
 
@@ -38,7 +38,7 @@ def commit_fast(tx: Tx, room: Room, given: Whole) -> TurnInfo:
     if moved is None or loose.look(tx, moved.head, room.looks):
         raise InTheWay
     head = moved.head._replace(revision=moved.head.revision - 1)
-    turn = _write(tx, head, given, parent_id=moved.parent_id, turn_id=turn_id)
+    turn = _write(tx, head, given, [], parent_id=moved.parent_id, turn_id=turn_id)
     turns.touch(tx, turn)
     heads.log_advance(tx, moved, kind="seal")
     return _info(turn)
@@ -54,17 +54,21 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
         preview=given.preview,
         moving_on=True,
     )
-    turn = _write(tx, head, given, parent_id=head.turn_id)
+    beside = loose.find(tx, given.session_id, max(0, head.looked_at - loose.MARGIN_MS)) if head.open_turns else []
+    lines = [line for message in beside for line in loose.lines_of(tx, message)]
+    turn = _write(tx, head, given, lines, parent_id=head.turn_id)
     head = turns.land(tx, head, turn, kind="seal")
     if head.open_turns:
         visibility.hide_open_turns(tx, head)
     return _info(turn)
 
 
-def _write(tx: Tx, head: Head, given: Whole, *, parent_id: str | None, turn_id: str | None = None) -> OpenTurn:
+def _write(
+    tx: Tx, head: Head, given: Whole, lines: list[Entry], *, parent_id: str | None, turn_id: str | None = None
+) -> OpenTurn:
     status = _status(given.messages)
     return turns.commit(
-        tx, head, [], given.messages, parent_id=parent_id, turn_id=turn_id, facts=given.facts, status=status
+        tx, head, lines, given.messages, parent_id=parent_id, turn_id=turn_id, facts=given.facts, status=status
     )
 
 

@@ -60,6 +60,7 @@ class SqliteDatabase:
         self._timeout = timeout
         self._soft, self._hard = _levels(durability)
         self._level = NORMAL
+        self._checked = 0
         self._forks = _forks
         self._closed = False
         self._lock = threading.Lock()
@@ -200,6 +201,12 @@ class SqliteDatabase:
                 if monotonic() > deadline:
                     raise StoreBusy(self.name, None, self._timeout) from None
                 time.sleep(random.uniform(0.001, 0.02))
+
+    def _check_schema(self, generation: int) -> None:
+        """Somebody else wrote since the last look: it may have been a newer Palaver's migration."""
+        if generation != self._checked:
+            migrate.is_current(self._writer, self.name)
+            self._checked = generation
 
     def _text(self, queries: tuple[Query, ...], suffix: str) -> str:
         found = self._texts.get((queries, suffix))
@@ -382,6 +389,7 @@ class _Write(_Statements):
         rows = self._db._patiently(text, params, self._deadline)
         self._begun = True
         self._generation = int(rows[0][0])
+        self._db._check_schema(self._generation)
         return rows[1:]
 
     def _flush(self, suffix: str) -> None:

@@ -119,6 +119,8 @@ CREATE TABLE heads (
     deleted_at   INTEGER
 ) WITHOUT ROWID;
 
+CREATE INDEX heads_by_origin ON heads (origin_id) WHERE origin_id IS NOT NULL;
+
 -- Every move of a head, in the transaction that made it. The line is the event of the move: it has a number in
 -- the session's event sequence. `link` chains each line to the one before.
 CREATE TABLE reflog (

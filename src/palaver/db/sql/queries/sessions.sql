@@ -64,22 +64,16 @@ SELECT * FROM session_rows s
  ORDER BY s.updated_at DESC, s.id DESC
  LIMIT :limit;
 
--- name: ancestors
-WITH RECURSIVE up (id, parent_id, depth) AS (
-    SELECT id, parent_id, 0 FROM chat_sessions WHERE id = :session
-    UNION
-    SELECT s.id, s.parent_id, up.depth + 1 FROM chat_sessions s JOIN up ON s.id = up.parent_id
-     WHERE up.depth < 1000000
-)
-SELECT id FROM up WHERE depth > 0 ORDER BY depth;
+-- name: origin_of
+SELECT coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
+ WHERE s.id = :session;
 
--- name: descendants
-WITH RECURSIVE down (id, depth) AS (
-    SELECT id, 0 FROM chat_sessions WHERE id = :session
-    UNION
-    SELECT s.id, down.depth + 1 FROM chat_sessions s JOIN down ON s.parent_id = down.id
-)
-SELECT id FROM down WHERE depth > 0 ORDER BY depth, id;
+-- name: offspring_of
+SELECT h.session_id FROM heads h WHERE h.origin_id = :session
+UNION
+SELECT s.id FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
+ WHERE s.parent_id = :session AND h.origin_id IS NULL
+ ORDER BY 1;
 
 -- name: session_for_update
 SELECT s.metadata_json, s.archived_at, h.deleted_at FROM chat_sessions s

@@ -1,0 +1,92 @@
+"""The conformance suite as a library: what any engine, or any other implementation, must do. It needs pytest.
+
+    from palaver.testing import Conformance, closing
+
+    class TestMine(Conformance):
+        @pytest.fixture
+        def open_store(self, tmp_path):
+            yield from closing(lambda **options: palaver.open(tmp_path / "talks.db", **options))
+
+The groups speak only the public API; each claim is one test, with its expected values written by hand.
+"""
+
+import pytest
+
+_GROUPS = (
+    "errors moves races sessions siblings snapshots stream tree turns usage values waiting"  # asserts that explain
+)
+pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in (*_GROUPS.split(), "helpers")))
+
+from .errors import Errors  # noqa: E402
+from .group import Group  # noqa: E402
+from .helpers import (  # noqa: E402
+    OpenStore,
+    answer,
+    ask,
+    assistant,
+    call,
+    closing,
+    ids_of,
+    leave_waiting,
+    picture,
+    refused,
+    say,
+    tell,
+    texts,
+    tool_part,
+    user,
+)
+from .moves import Moves  # noqa: E402
+from .races import Races  # noqa: E402
+from .sessions import Sessions  # noqa: E402
+from .siblings import Siblings  # noqa: E402
+from .snapshots import Snapshots  # noqa: E402
+from .stream import Stream  # noqa: E402
+from .tree import Ancestry, Tree  # noqa: E402
+from .turns import Turns  # noqa: E402
+from .usage import Usages  # noqa: E402
+from .values import Values  # noqa: E402
+from .waiting import Waiting  # noqa: E402
+
+GROUPS = (Turns, Stream, Tree, Ancestry, Siblings, Moves, Waiting, Usages, Sessions, Values, Errors, Races, Snapshots)
+
+
+class Conformance(
+    Turns, Stream, Tree, Ancestry, Siblings, Moves, Waiting, Usages, Sessions, Values, Errors, Races, Snapshots
+):
+    """Everything."""
+
+
+__all__ = [
+    "GROUPS",
+    "Ancestry",
+    "Conformance",
+    "Errors",
+    "Group",
+    "Moves",
+    "OpenStore",
+    "Races",
+    "Sessions",
+    "Siblings",
+    "Snapshots",
+    "Stream",
+    "Tree",
+    "Turns",
+    "Usages",
+    "Values",
+    "Waiting",
+    "answer",
+    "ask",
+    "assistant",
+    "call",
+    "closing",
+    "ids_of",
+    "leave_waiting",
+    "picture",
+    "refused",
+    "say",
+    "tell",
+    "texts",
+    "tool_part",
+    "user",
+]

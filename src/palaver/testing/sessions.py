@@ -1,0 +1,307 @@
+"""Sessions: made, found, listed, named, archived, deleted and brought back; sub-agents know where they came from."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+
+import pytest
+
+import palaver
+from palaver import AliasTaken, BadValue, HeadConflict, Session, SessionArchived, SessionNotFound, Store
+
+from .group import Group
+from .helpers import ask, call, leave_waiting, refused, say, tell, texts, user
+
+
+def names(page: palaver.Page) -> list[str | None]:
+    return [info.title for info in page.sessions]
+
+
+class Sessions(Group):
+    # ------------------------------------------------------------ create and find
+
+    def test_a_session_is_as_it_was_created(self, store: Store) -> None:
+        session = store.sessions.create(
+            agent="coder", workspace="/src", model="acme/m-1", title="First", metadata={"b": 1, "a": [2]}
+        )
+        info = session.info
+        assert (info.id, info.agent, info.workspace, info.title) == (session.id, "coder", "/src", "First")
+        assert info.model == {"provider_id": "acme", "model_id": "m-1"}
+        assert (info.metadata, list(info.metadata)) == ({"b": 1, "a": [2]}, ["b", "a"])
+        assert (info.relation, info.parent_id, info.revision, info.turn_id) == ("root", None, 0, None)
+        assert (info.turns, info.messages, info.preview, info.archived_at, info.deleted_at) == (0, 0, None, None, None)
+        assert session.messages() == []
+
+    def test_a_session_may_have_nothing_but_its_agent(self, store: Store) -> None:
+        info = store.sessions.create(agent="coder").info
+        assert (info.workspace, info.title, info.metadata) == (None, None, {})
+
+    def test_counts_and_preview_follow_the_conversation(self, session: Session) -> None:
+        ask(session, "  What is\n the time? ", "Noon.")
+        ask(session, "And now?", "Noon.")
+        info = session.info
+        assert (info.turns, info.messages, info.preview) == (2, 4, "What is the time?")
+        assert info.updated_at >= info.created_at
+
+    def test_a_session_is_found_by_its_id(self, store: Store, session: Session) -> None:
+        assert store.sessions.get(session.id) == session
+        assert store.sessions.find(session.id) == session
+
+    def test_a_session_may_bring_its_own_id_once(self, store: Store) -> None:
+        own = "ses_0198f0c0ffee00abcdefABCDEF"
+        assert store.sessions.create(agent="coder", id=own).id == own
+        for taken_or_odd in (own, "mine", "msg_0198f0c0ffee00abcdefABCDEF", ""):
+            with pytest.raises(BadValue):
+                store.sessions.create(agent="coder", id=taken_or_odd)
+        assert [info.id for info in store.sessions] == [own]
+
+    def test_a_title_can_be_changed_and_taken_away(self, session: Session) -> None:
+        session.title = "Über uns"
+        assert (session.title, session.info.title) == ("Über uns", "Über uns")
+        session.title = None
+        assert session.title is None
+
+    # ------------------------------------------------------------ lists
+
+    def test_the_list_is_newest_first_by_last_activity(self, store: Store) -> None:
+        first, second, third = (store.sessions.create(title=t) for t in ("one", "two", "three"))
+        assert names(store.sessions.list()) == ["three", "two", "one"]
+        self.until_the_clock_ticks(third)
+        ask(first)
+        assert names(store.sessions.list()) == ["one", "three", "two"]
+        assert [info.title for info in store.sessions] == ["one", "three", "two"]
+
+    def until_the_clock_ticks(self, session: Session) -> None:
+        """Activity in the same millisecond has no order: work until the next one."""
+        start = session.info.updated_at
+        probe = session.fork()
+        while probe.info.updated_at <= start:
+            probe.delete()
+            probe = session.fork()
+        probe.delete()
+
+    def test_pages_follow_each_other_without_gap_or_repeat(self, store: Store) -> None:
+        made = [store.sessions.create(title=str(n)).id for n in range(25)]
+        seen: list[str] = []
+        after = None
+        while True:
+            page = store.sessions.list(limit=10, after=after)
+            seen += [info.id for info in page.sessions]
+            store.sessions.create(title="added while paging")
+            after = page.next
+            if after is None:
+                break
+        assert seen == made[::-1]
+
+    def test_a_last_full_page_has_no_next(self, store: Store) -> None:
+        for n in range(4):
+            store.sessions.create(title=str(n))
+        page = store.sessions.list(limit=2)
+        assert (names(page), page.next is None) == (["3", "2"], False)
+        page = store.sessions.list(limit=2, after=page.next)
+        assert (names(page), page.next) == (["1", "0"], None)
+
+    def test_the_list_is_filtered_by_agent_workspace_and_parent(self, store: Store) -> None:
+        parent = store.sessions.create(agent="a", workspace="/x", title="ax")
+        store.sessions.create(agent="a", workspace="/y", title="ay")
+        store.sessions.create(agent="b", workspace="/x", title="bx")
+        store.sessions.create(agent="b", title="b")
+        store.sessions.create(agent="b", workspace="/x", title="child", parent=parent)
+        listed = store.sessions.list
+        assert names(listed(agent="a")) == ["ay", "ax"]
+        assert names(listed(workspace="/x")) == ["child", "bx", "ax"]
+        assert names(listed(agent="b", workspace="/x")) == ["child", "bx"]
+        assert names(listed(parent=parent)) == names(listed(parent=parent.id)) == ["child"]
+        assert (names(listed(parent=parent, agent="a")), names(listed(agent="nobody"))) == ([], [])
+
+    @pytest.mark.parametrize("limit", [0, -1, 10_001])
+    def test_a_page_has_a_sensible_size(self, store: Store, limit: int) -> None:
+        with pytest.raises(BadValue):
+            store.sessions.list(limit=limit)
+
+    @pytest.mark.parametrize("cursor", ["nonsense", "é", "MTIz!", "OTk5OTk5OTk5OTk5OTk5OTk5OTk5OTkgeA=="])
+    def test_a_made_up_cursor_is_refused(self, store: Store, cursor: str) -> None:
+        with pytest.raises(BadValue):
+            store.sessions.list(after=cursor)
+
+    # ------------------------------------------------------------ archive
+
+    def test_archived_sessions_are_listed_only_when_asked_for(self, store: Store, session: Session) -> None:
+        session.archive()
+        assert (names(store.sessions.list()), list(store.sessions)) == ([], [])
+        assert [info.id for info in store.sessions.list(archived=True).sessions] == [session.id]
+        assert session.info.archived_at is not None
+        session.unarchive()
+        assert [info.id for info in store.sessions] == [session.id]
+        assert session.info.archived_at is None
+
+    @pytest.mark.parametrize("verb", ["turn", "commit", "regenerate", "edit", "rewind", "undo", "redo", "move"])
+    def test_an_archived_session_is_read_only(self, session: Session, verb: str) -> None:
+        turn = ask(session, user("Hello?", id="q-1"))
+        session.archive()
+        verbs: dict[str, Callable[[], object]] = {
+            "turn": lambda: session.turn("More."),
+            "commit": lambda: session.commit(tell("More.", "No.")),
+            "regenerate": session.regenerate,
+            "edit": lambda: session.edit("q-1", "Bye?"),
+            "rewind": lambda: session.rewind(to="q-1"),
+            "undo": session.undo,
+            "redo": session.redo,
+            "move": lambda: session.move(turn.id, expected=1),
+        }
+        with refused(session, SessionArchived) as caught:
+            verbs[verb]()
+        assert caught.value.session_id == session.id
+
+    def test_an_archived_session_can_be_read_and_forked_and_goes_on_when_unarchived(self, session: Session) -> None:
+        ask(session, "Hello?", "Hi.")
+        session.archive()
+        assert texts(session) == texts(session.fork()) == ["Hello?", "Hi."]
+        session.unarchive()
+        ask(session, "More?", "More.")
+        assert texts(session)[2:] == ["More?", "More."]
+
+    def test_a_turn_that_was_open_may_append_and_seal_after_the_archive(self, session: Session) -> None:
+        turn = session.turn("Hello?")
+        session.archive()
+        say(turn, "Hi.")
+        turn.usage(input=1)
+        turn.seal()
+        assert (texts(session), session.revision) == (["Hello?", "Hi."], 1)
+
+    def test_archiving_twice_is_archiving_once(self, session: Session) -> None:
+        session.archive()
+        at = session.info.archived_at
+        session.archive()
+        assert session.info.archived_at == at
+
+    # ------------------------------------------------------------ delete
+
+    def test_a_deleted_session_is_gone_from_every_list(self, store: Store, session: Session) -> None:
+        session.alias("main")
+        ask(session)
+        session.delete()
+        assert store.sessions.list(archived=True).sessions == []
+        for search in (store.sessions.get, store.sessions.find):
+            with pytest.raises(SessionNotFound):
+                search(session.id)
+        with pytest.raises(SessionNotFound):
+            store.sessions.find("main")
+        with pytest.raises(SessionNotFound):
+            session.delete()
+
+    def test_a_deleted_session_shows_nothing_and_takes_nothing(self, store: Store, session: Session) -> None:
+        ask(session)
+        session.delete()
+        assert (session.messages(), store.sessions.get(session.id, deleted=True)) == ([], session)
+        assert session.info.deleted_at is not None
+        assert session.info.metadata == {"deleted_at": session.info.deleted_at}
+        with refused(session, palaver.SessionDeleted):
+            session.turn("More.")
+        with refused(session, palaver.SessionDeleted):
+            session.fork()
+
+    def test_forks_of_a_deleted_session_stay_readable(self, session: Session) -> None:
+        ask(session, "Hello?", "Hi.")
+        fork = session.fork()
+        session.delete()
+        assert (texts(fork), fork.info.parent_id) == (["Hello?", "Hi."], session.id)
+        ask(fork, "More?", "More.")
+        assert texts(fork) == ["Hello?", "Hi.", "More?", "More."]
+
+    def test_undelete_brings_everything_back(self, store: Store) -> None:
+        session = store.sessions.create(agent="coder", metadata={"k": 1})
+        session.alias("main")
+        ask(session, "Hello?", "Hi.")
+        before = session.messages_json()
+        session.delete()
+        session.undelete()
+        assert (session.messages_json(), session.info.metadata) == (before, {"k": 1})
+        assert (session.info.archived_at, session.info.deleted_at) == (None, None)
+        assert store.sessions.find("main") == session
+        assert [line.kind for line in session.history()][:3] == ["create", "seal", "delete"]
+        session.undo()
+        assert session.messages() == []
+
+    def test_only_what_was_deleted_is_undeleted(self, session: Session) -> None:
+        with refused(session, palaver.Refused):
+            session.undelete()
+
+    def test_open_turns_of_a_deleted_session_become_strays(self, session: Session) -> None:
+        live, waiting = say(session.turn("live"), "half"), None
+        fork = session.fork()
+        waiting = leave_waiting(fork)
+        session.delete()
+        fork.delete()
+        assert [t.id for t in session.strays()] == [live.id]
+        assert ([t.id for t in fork.strays()], fork.waiting()) == ([waiting.id], [])
+        with pytest.raises((palaver.TurnSealed, HeadConflict)):
+            live.write({"type": "start-step"})
+        session.undelete()
+        assert (texts(session), texts(session.fork(at=live.id))) == ([], ["live", "half"])
+
+    # ------------------------------------------------------------ aliases
+
+    def test_an_alias_is_another_name_for_the_session(self, store: Store, session: Session) -> None:
+        session.alias("main")
+        session.alias("Main", namespace="slug")
+        assert session.aliases() == [("alias", "main"), ("slug", "Main")]
+        assert store.sessions.find("main") == store.sessions.find("Main", namespace="slug") == session
+        with pytest.raises(SessionNotFound):
+            store.sessions.find("main", namespace="slug")
+
+    def test_an_alias_is_unique_in_its_namespace(self, store: Store, session: Session) -> None:
+        other = store.sessions.create(agent="coder")
+        session.alias("main")
+        session.alias("main")
+        with refused(other, AliasTaken) as caught:
+            other.alias("main")
+        error = caught.value
+        assert (error.namespace, error.name, error.session_id) == ("alias", "main", session.id)
+        other.alias("main", namespace="slug")
+        assert store.sessions.find("main", namespace="slug") == other
+        with pytest.raises(BadValue):
+            store.sessions.find("main")
+
+    def test_an_alias_that_was_taken_away_is_free(self, store: Store, session: Session) -> None:
+        other = store.sessions.create(agent="coder")
+        session.alias("main")
+        with pytest.raises(SessionNotFound):
+            other.unalias("main")
+        session.unalias("main")
+        with pytest.raises(SessionNotFound):
+            store.sessions.find("main")
+        other.alias("main")
+        assert store.sessions.find("main") == other
+
+    def test_a_thread_key_names_one_turn(self, store: Store, session: Session) -> None:
+        first, second = ask(session), ask(session)
+        session.alias("k-1", namespace="thread_key", turn=first.id)
+        with refused(session, AliasTaken):
+            session.alias("k-1", namespace="thread_key", turn=second.id)
+        assert store.sessions.find("k-1", namespace="thread_key") == session
+
+    def test_a_thread_key_needs_a_turn_that_is_there(self, session: Session) -> None:
+        with refused(session, palaver.TurnNotFound):
+            session.alias("k-1", namespace="thread_key", turn="trn_nobody")
+
+    # ------------------------------------------------------------ sub-agents
+
+    def test_a_sub_agent_knows_its_parent(self, store: Store, session: Session) -> None:
+        ask(session, "Research it.", "I will.")
+        question = session.messages()[0]["id"]
+        turn = call(session.turn("Go on."), "c1", "task")
+        child = store.sessions.create(agent="helper", parent=session, tool_call_id="c1")
+        info = child.info
+        assert (info.relation, info.parent_id, info.agent) == ("spawn", session.id, "helper")
+        assert info.parent_message_id in (question, session.messages()[2]["id"])
+        assert (child.messages(), child.ancestors(), session.descendants()) == ([], [session.id], [child.id])
+        ask(child, "Find out.", "Found.")
+        turn.seal()
+        assert texts(session)[:3] == ["Research it.", "I will.", "Go on."]
+        assert texts(child) == ["Find out.", "Found."]
+
+    def test_a_sub_agent_needs_a_parent_that_is_there(self, store: Store) -> None:
+        with pytest.raises(SessionNotFound):
+            store.sessions.create(agent="helper", parent="ses_nobody")
+        assert list(store.sessions) == []

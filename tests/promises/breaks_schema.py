@@ -1,0 +1,138 @@
+"""Breaks of the promises about tables, parts and threads. Each patches the product so that one promise does not hold."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from palaver.core import heads, rows, turns, verify
+from palaver.db.queries import Q, Query
+
+from .sabotage import planted
+
+
+def rewrite(query: Query, old: str, new: str) -> None:
+    """Ship another SQL text under the same name."""
+    assert old in query.text, query.text
+    query.text = query.text.replace(old, new)
+
+
+# ---------------------------------------------------------------- sessions
+
+
+@planted
+def a_turn_changes_the_sessions_agent() -> None:
+    for query in (Q.touch_session, Q.touch_session_model):
+        rewrite(query, "SET updated_at", "SET agent = 'builder', updated_at")
+
+
+@planted
+def verify_does_not_know_who_opened_a_session() -> None:
+    known = verify._findings
+    verify._findings = lambda tx: (f for f in known(tx) if f[0].rule != "agent")
+
+
+@planted
+def the_model_is_not_refreshed() -> None:
+    rewrite(Q.touch_session_model, "model_json = :model", "model_json = coalesce(model_json, :model)")
+
+
+@planted
+def a_fork_names_its_last_message() -> None:
+    rewrite(Q.last_user_message_of_turn, "AND m.role = 'user'", "")
+
+
+@planted
+def updated_at_follows_the_clock_back() -> None:
+    for query in (Q.set_archived, Q.set_session_metadata, Q.touch_session, Q.touch_session_model, Q.add_usage):
+        rewrite(query, "max(updated_at, :now)", ":now")
+
+
+# ---------------------------------------------------------------- parts
+
+
+@planted
+def parts_are_encoded_again() -> None:
+    prepare = rows.prepare_part
+    rows.prepare_part = lambda given: prepare(json.loads(given) if isinstance(given, bytes | rows.Raw) else given)
+
+
+@planted
+def parts_do_not_name_their_session() -> None:
+    insert = turns.insert_part
+
+    def insert_part(tx: Any, session_id: str, *rest: Any) -> None:
+        insert(tx, session_id[::-1], *rest)
+
+    turns.insert_part = insert_part
+
+
+@planted
+def part_indexes_repeat() -> None:
+    insert = turns.insert_part
+
+    def insert_part(tx: Any, session_id: str, message_id: str, index: int, *rest: Any) -> None:
+        insert(tx, session_id, message_id, index // 2, *rest)
+
+    turns.insert_part = insert_part
+
+
+@planted
+def verify_does_not_look_where_rows_were_written() -> None:
+    known = verify._findings
+    verify._findings = lambda tx: (f for f in known(tx) if f[0].rule != "home")
+
+
+@planted
+def a_late_output_lands_on_every_call_of_that_id() -> None:
+    rewrite(Q.update_part, "WHERE id = :id", "WHERE id = :id OR tool_call_id = :call")
+
+
+@planted
+def a_late_output_is_not_kept_after_the_seal() -> None:
+    turns.set_adrift = lambda tx, head, turn: None
+
+
+@planted
+def a_tool_state_stays_what_it_was() -> None:
+    rewrite(Q.update_part, "tool_state = :state", "tool_state = coalesce(tool_state, :state)")
+
+
+# ---------------------------------------------------------------- threads
+
+
+@planted
+def a_turn_forgets_what_came_before_it() -> None:
+    known = heads.thread_of
+    heads.thread_of = lambda tx, turn_id: known(tx, turn_id)._replace(tokens=0)
+
+
+@planted
+def an_alias_goes_to_whoever_asks_last() -> None:
+    rewrite(
+        Q.insert_alias, "DO NOTHING", "DO UPDATE SET session_id = excluded.session_id, turn_id = excluded.turn_id"
+    )
+
+
+@planted
+def a_fork_begins_with_nothing() -> None:
+    create = heads.create
+
+    def create_head(tx: Any, session_id: str, *, kind: str, turn_id: str | None = None, **rest: Any) -> None:
+        create(tx, session_id, kind=kind, turn_id=None if kind == "fork" else turn_id, **rest)
+
+    heads.create = create_head
+
+
+@planted
+def a_turn_may_go_anywhere() -> None:
+    from palaver.recorder import Turn
+
+    Turn._usable = lambda self, *, waiting=False: None
+
+
+@planted
+def a_committed_turn_does_not_name_its_response() -> None:
+    turns._last_assistant = lambda prepared: None
+
+
