@@ -13,6 +13,7 @@ from .clock import now_ms
 from .core import (
     events,
     heads,
+    materialise,
     prelude,
     previews,
     recovery,
@@ -256,15 +257,26 @@ class Session:
 
     # ------------------------------------------------------------ moving the head
 
-    def fork(self, at: str | TurnInfo | dict[str, Any] | None = None, *, title: str | None = None) -> Session:
-        """A new session that shares everything up to a turn or a message; nothing is copied."""
+    def fork(
+        self, at: str | TurnInfo | dict[str, Any] | None = None, *, title: str | None = None, copy: bool = False
+    ) -> Session:
+        """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
+        only the contract must see it whole: `copy=True`."""
         check_column("title", title)
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, stamps=0, writing=False)
             if head.deleted_at is not None:
                 prelude.refuse_closed(head)
             new = sessions.fork(tx, head, _name_of(at), title=title)
+            if copy:
+                materialise.materialise(tx, heads.take(tx, new, stamps=0))
         return Session(self._store, new)
+
+    def materialise(self) -> int:
+        """Write copies of the messages that live in other sessions, for readers who know only the contract; how many."""
+        with self._store.db.write(hard=True) as tx:
+            head = prelude.ready(tx, self._store.room, self.id, stamps=0)
+            return materialise.materialise(tx, head)
 
     def rewind(
         self, to: str | TurnInfo | dict[str, Any], expected: int | None = None, reason: str | None = None

@@ -22,7 +22,7 @@ from .workloads import texts
 class Puppet:
     def __init__(self, path: str) -> None:
         self.writes = vfs.count_writes()
-        self.store = palaver.open(path)
+        self.store = palaver.open(path, timeout=10)
         self.turns: dict[str, palaver.Turn] = {}
 
     def session(self, session_id: str) -> palaver.Session:

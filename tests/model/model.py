@@ -12,6 +12,8 @@ Where the design leaves room, this is what is expected:
   Otherwise plain SQL would read another order than `messages()`.
 * `undelete` goes back to the head before the delete; a delete is not something that `redo` repeats.
   It also undoes the archive stamp, as delete set one.
+* `regenerate` without a message means the head's turn: its last answer again, or its question if it has none.
+* An edit keeps the id that the client knows, unless the new content brings one.
 * `fork` reads: it is allowed on an archived session, and settles it as on any other.
 * `resume` is a new writer: refused while archived. A turn already open may append, be answered and seal.
 * A deleted session shows nothing, takes nothing and is not adopted into; rows that others write there wait for
@@ -424,27 +426,35 @@ class World:
         """Regenerate (no content) or edit: a sibling turn with what came before the message."""
         session = self.sessions[name]
         self._ready(session, moving_on=True)
-        at = at or _last_answer(session)
-        turn = next((t for t in session.path() if any(e.message is at.message for e in t.entries)), None)
-        if turn is None:
-            raise Refusal("NotOnPath")
-        place = [e.message for e in turn.entries].index(at.message)
+        turn, place = self._to_answer(session, at)
         self._move(session, turn.parent, "begin")
         sibling = self._turn(session, turn.parent, owner=owner)
         sibling.entries = list(turn.entries[:place])
         if content is not None:
             entry = self._write(session, content)
-            sibling.entries.append(Entry(entry.message, entry.known_as or turn.entries[place].shown_id()))
+            if "id" not in content:
+                entry.known_as = turn.entries[place].shown_id()
+            sibling.entries.append(entry)
         session.open.append(sibling)
         return sibling
 
+    def _to_answer(self, session: Session, at: Entry | None) -> tuple[Turn, int]:
+        """Which turn is done again, and how many of its messages stay."""
+        if at is None and session.head is None:
+            raise Refusal("MessageNotFound")
+        for turn in session.path():
+            for place, entry in enumerate(turn.entries):
+                if at is not None and entry.message is at.message:
+                    return turn, place
+        if at is not None or session.head is None:
+            raise Refusal("NotOnPath")
+        entries = session.head.entries
+        answered = bool(entries) and entries[-1].message.role == "assistant"
+        return session.head, len(entries) - answered
+
     def append(self, turn: Turn, chunk: Chunk) -> None:
-        session = self.sessions[turn.session]
         turn.fold.apply(chunk)
-        if turn.response is None:
-            turn.response = self._row(session, "assistant", turn.fold.parts, turn.fold.metadata)
-            turn.response.told = turn.usage if turn.told else None
-            turn.entries.append(_named(turn.response, chunk.get("messageId")))
+        self._respond(turn, chunk.get("messageId"))
         if "usage" in turn.fold.metadata:
             given = turn.fold.metadata["usage"]
             self._count(turn, tuple(given.get(key, 0) for key in KEYS))  # type: ignore[arg-type]
@@ -452,13 +462,21 @@ class World:
             self.wait(turn)
             self._note("finish with open tools waits")
 
+    def _respond(self, turn: Turn, given: str | None) -> Message:
+        """The response's row, made with the first thing there is to keep; a client's id may come later."""
+        if turn.response is None:
+            turn.response = self._row(self.sessions[turn.session], "assistant", turn.fold.parts, turn.fold.metadata)
+            turn.entries.append(_named(turn.response, given))
+        elif given is not None:
+            turn.entries[-1].known_as = given
+        return turn.response
+
     def count(self, turn: Turn, given: Counts) -> None:
         if "usage" in turn.fold.metadata:
             raise Refusal("UsageConflict")
         turn.told = True
         self._count(turn, _plus(turn.usage, given))
-        if turn.response:
-            turn.response.told = turn.usage
+        self._respond(turn, None).told = turn.usage
 
     def wait(self, turn: Turn) -> None:
         turn.status, turn.owner = "waiting", None
@@ -596,13 +614,6 @@ def _last_question(turn: Turn | None) -> Message | None:
     path = turn.path() if turn else []
     asked = [entry.message for one in path for entry in one.entries if entry.message.role == "user"]
     return asked[-1] if asked else None
-
-
-def _last_answer(session: Session) -> Entry:
-    for entry in reversed(session.path_entries()):
-        if entry.message.role == "assistant":
-            return entry
-    raise Refusal("MessageNotFound")
 
 
 def open_tools(turn: Turn) -> list[str]:

@@ -23,6 +23,7 @@ def run(examples: int, steps: int = 40, *, shrink: bool = True) -> None:
         phases=phases,
         suppress_health_check=list(HealthCheck),
         print_blob=True,
+        report_multiple_bugs=False,
     )
     print(f"model: {chosen}")
     run_state_machine_as_test(Machine, settings=chosen)

@@ -127,21 +127,11 @@ def usage_is_kept_until_the_seal() -> None:
 @planted
 def updated_at_is_left_alone() -> None:
     """The end of a step does not touch the session's row."""
-    from palaver.core import turns
-    from palaver.db.queries import Q
+    from palaver.db.queries import Q, Query
 
-    count = turns.count_usage
-    touch = Q.touch_session
-
-    def untouched(tx: Any, turn: Any, usage: Any, cost: float) -> None:
-        row = tx.one(Q.get_session, session=turn.session_id)
-        count(tx, turn, usage, cost)
-        tx.run(Q.set_session_metadata, session=turn.session_id, metadata=row[20], now=0)
-
-    del touch, untouched
-    Q.add_usage = type(Q.add_usage)(  # type: ignore[misc]
-        Q.add_usage.name, Q.add_usage.text.replace("max(updated_at, ", "min(updated_at, "), Q.add_usage.names
-    )
+    for name in ("touch_session", "touch_session_model", "add_usage"):
+        text = getattr(Q, name).text.replace("max(updated_at, :now)", "min(updated_at, :now)")
+        setattr(Q, name, Query(name, text))
 
 
 @planted

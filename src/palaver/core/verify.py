@@ -190,6 +190,9 @@ def _hidden(tx: Tx, row: Row, messages: list[Row]) -> Iterator[Finding]:
     for message_id, _, text, _, listed in messages:
         if listed and metadata.is_hidden(text) == (message_id in visible):
             yield _stale_stamp(message_id, text, hide=message_id not in visible)
+    for copy_id, message_id, text in tx.all(Q.copies_of_session, session=session_id):
+        if metadata.is_hidden(text) == (message_id in visible):
+            yield _stale_stamp(copy_id, text, hide=message_id not in visible)
 
 
 def _stale_stamp(message_id: str, text: str, *, hide: bool) -> Finding:

@@ -26,7 +26,9 @@ def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
     shown = _home_rows(tx, head.session_id, came)
     gone = _home_rows(tx, head.session_id, left)
     for message_id, text in _home_rows(tx, head.session_id, outrun).items():
-        if not any(row[0] in on_new for row in tx.all(Q.turns_of_message, message=message_id)):
+        if message_id not in gone and not any(
+            row[0] in on_new for row in tx.all(Q.turns_of_message, message=message_id)
+        ):
             gone[message_id] = text
     _apply(tx, shown, gone)
 
@@ -54,4 +56,5 @@ def _home_rows(tx: Tx, session_id: str, turn_ids: Iterable[str]) -> dict[str, st
     rows: dict[str, str] = {}
     for turn_id in turn_ids:
         rows.update(tx.all(Q.home_messages_of_turn, turn=turn_id, session=session_id))
+        rows.update(tx.all(Q.copies_of_turn, turn=turn_id, session=session_id))
     return rows

@@ -55,6 +55,8 @@ BAD_MESSAGES: list[Any] = [
     {"role": "user", "parts": [{"text": "no type"}]},
     {"role": "user", "parts": [{"type": 7}]},
     {"role": "user", "parts": [{"type": "nul\x00"}]},
+    {"role": "assistant", "parts": [{"type": "tool-run", "toolCallId": "c1", "state": "dreaming"}]},
+    {"role": "assistant", "parts": [{"type": "tool-run", "state": "input-available"}]},
     {"role": "user", "content": ["x"]},
     {"role": "user", "content": "x", "parts": []},
     {"role": "user", "content": "x", "colour": "red"},

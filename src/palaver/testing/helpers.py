@@ -1,4 +1,4 @@
-"""Small words that tests share: an agent that answers, a transcript as plain texts, and a refusal that leaves no trace."""
+"""Small words that tests share: an agent that answers, a transcript as texts, a refusal that leaves no trace."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""Moving the head: rewind, undo, redo, move. Nothing is lost, and every move is a line that can be asked about later."""
+"""Moving the head: rewind, undo, redo, move. Nothing is lost, and every move is a line of the history."""
 
 from __future__ import annotations
 

@@ -168,7 +168,7 @@ class Races(Group):
     def test_two_handles_race_like_two_threads(self, session: Session, second: Store) -> None:
         other = second.sessions.get(session.id)
         mine, theirs = say(session.turn("mine"), "1"), say(other.turn("theirs"), "2")
-        assert texts(session) == texts(other) == ["mine", "theirs", "1", "2"]
+        assert texts(session) == texts(other) == ["mine", "1", "theirs", "2"]
         theirs.seal()
         with pytest.raises(HeadConflict) as caught:
             mine.seal()

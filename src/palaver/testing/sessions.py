@@ -47,13 +47,22 @@ class Sessions(Group):
         assert store.sessions.get(session.id) == session
         assert store.sessions.find(session.id) == session
 
-    def test_a_session_may_bring_its_own_id_once(self, store: Store) -> None:
+    def test_a_session_may_bring_its_own_id(self, store: Store) -> None:
         own = "ses_0198f0c0ffee00abcdefABCDEF"
         assert store.sessions.create(agent="coder", id=own).id == own
-        for taken_or_odd in (own, "mine", "msg_0198f0c0ffee00abcdefABCDEF", ""):
-            with pytest.raises(BadValue):
-                store.sessions.create(agent="coder", id=taken_or_odd)
-        assert [info.id for info in store.sessions] == [own]
+
+    @pytest.mark.parametrize("foreign", ["mine", "msg_0198f0c0ffee00abcdefABCDEF", "ses_x"])
+    def test_an_id_of_another_shape_finds_the_session_too(self, store: Store, foreign: str) -> None:
+        session = store.sessions.create(agent="coder", id=foreign)
+        assert (len(session.id), session.id[:4], session.id == foreign) == (30, "ses_", False)
+        assert store.sessions.get(foreign) == store.sessions.find(foreign) == store.sessions.get(session.id) == session
+
+    @pytest.mark.parametrize("own", ["ses_0198f0c0ffee00abcdefABCDEF", "mine"])
+    def test_an_id_is_brought_once(self, store: Store, own: str) -> None:
+        first = store.sessions.create(agent="coder", id=own)
+        with pytest.raises(BadValue):
+            store.sessions.create(agent="coder", id=own)
+        assert [info.id for info in store.sessions] == [first.id]
 
     def test_a_title_can_be_changed_and_taken_away(self, session: Session) -> None:
         session.title = "Über uns"
@@ -64,7 +73,7 @@ class Sessions(Group):
     # ------------------------------------------------------------ lists
 
     def test_the_list_is_newest_first_by_last_activity(self, store: Store) -> None:
-        first, second, third = (store.sessions.create(title=t) for t in ("one", "two", "three"))
+        first, _, third = (store.sessions.create(title=t) for t in ("one", "two", "three"))
         assert names(store.sessions.list()) == ["three", "two", "one"]
         self.until_the_clock_ticks(third)
         ask(first)

@@ -67,15 +67,23 @@ class Siblings(Group):
             session.regenerate(expected=0)
         assert (caught.value.expected, caught.value.actual, caught.value.stray) == (0, 1, None)
 
-    def test_of_two_open_regenerations_the_later_one_stands(self, session: Session) -> None:
-        ask(session, "Hello?", "Hi.")
-        first, second = session.regenerate(), session.regenerate(ids_of(session.fork(at=session.tree()[0]))[1])
-        say(first, "one")
+    def test_an_answer_that_is_still_being_given_may_be_regenerated(self, session: Session) -> None:
+        ask(session, "q1", "a1")
+        first = say(session.turn("q2"), "one")
+        second = session.regenerate(session.messages()[3]["id"])
+        assert (texts(session), session.revision) == (["q1", "a1", "q2"], 2)
         say(second, "two")
         with pytest.raises(HeadConflict):
             first.seal()
         second.seal()
-        assert texts(session) == ["Hello?", "two"]
+        assert (texts(session), [t.id for t in session.strays()]) == (["q1", "a1", "q2", "two"], [first.id])
+
+    def test_regenerate_after_a_turn_without_an_answer_answers_its_question(self, session: Session) -> None:
+        ask(session, "q1", "a1")
+        session.turn("q2").abort()
+        with session.regenerate() as turn:
+            say(turn, "a2")
+        assert texts(session) == ["q1", "a1", "q2", "a2"]
 
     def test_an_aborted_regeneration_can_be_undone(self, session: Session) -> None:
         ask(session, "Hello?", "Hi.")
@@ -122,6 +130,16 @@ class Siblings(Group):
             say(turn, "Good morning.")
         session.undo()
         assert (texts(session), ids_of(session)[0]) == (["Hello?", "Hi."], "q-1")
+
+    def test_a_question_that_is_still_being_answered_may_be_edited(self, session: Session) -> None:
+        ask(session, "q1", "a1")
+        first = say(session.turn(user("q2", id="q-2")), "one")
+        with session.edit("q-2", "another q2") as second:
+            assert (texts(session), session.revision) == (["q1", "a1", "another q2"], 2)
+            say(second, "two")
+        with pytest.raises(HeadConflict):
+            first.seal()
+        assert texts(session) == ["q1", "a1", "another q2", "two"]
 
     def test_an_edit_in_the_middle_of_a_turn_keeps_what_was_before_it(self, session: Session) -> None:
         session.commit([user("q1"), assistant("a1"), user("q2", id="q-2"), assistant("a2")])

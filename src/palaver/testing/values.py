@@ -47,6 +47,7 @@ EQUAL: list[Any] = [
     "😀 é ",
     [[[[]]], {}],
 ]
+STATES = ["input-streaming", "input-available", "output-available", "output-error", "output-denied"]
 
 
 def same(one: Any, two: Any) -> bool:
@@ -89,7 +90,10 @@ def random_value(rng: random.Random, depth: int = 0) -> Any:
 
 def random_part(rng: random.Random) -> dict[str, Any]:
     kind = rng.choice(["text", "reasoning", "file", "tool-run", "dynamic-tool", "data-x", "source-url", "from-2031"])
-    return {"type": kind, "text": random_value(rng, 9), "data": random_value(rng), "extra": random_value(rng)}
+    part = {"type": kind, "text": random_value(rng, 9), "data": random_value(rng), "extra": random_value(rng)}
+    if "tool" in kind:
+        part |= {"toolCallId": str(random_value(rng, 9)), "state": rng.choice(STATES), "input": random_value(rng)}
+    return part
 
 
 def joined(value: Any) -> Any:
@@ -191,7 +195,7 @@ class Values(Group):
         parts = [
             {"type": "hologram", "rays": [1, 2]},
             {"type": "text", "text": "Hi.", "mood": {"x": 1}},
-            {"type": "tool-run", "toolCallId": "c1", "state": "dreaming", "newKey": None},
+            {"type": "tool-run", "toolCallId": "c1", "state": "input-available", "input": 1, "newKey": None},
         ]
         session.commit({"role": "user", "parts": parts})
         assert session.messages()[0]["parts"] == parts

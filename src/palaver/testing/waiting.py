@@ -1,4 +1,4 @@
-"""Waiting: a turn with unanswered tools stays open for days, is resumed by anybody, and is closed if the user moves on."""
+"""Waiting: a turn with unanswered tools stays open for days, is resumed by anybody, is closed if the user moves on."""
 
 from __future__ import annotations
 
@@ -177,7 +177,7 @@ class Waiting(Group):
     def test_if_the_user_moves_on_the_open_tool_is_closed_as_an_error(self, session: Session) -> None:
         turn = leave_waiting(session)
         ask(session, "Never mind.", "Fine.")
-        assert [t.id for t in session.path()][0] == turn.id
+        assert session.path()[0].id == turn.id
         assert (texts(session)[0], texts(session)[2:]) == ("Run it.", ["Never mind.", "Fine."])
         assert (tool_part(session)["state"], tool_part(session)["errorText"]) == ("output-error", "interrupted")
         assert (session.waiting(), session.strays()) == ([], [])
@@ -198,7 +198,7 @@ class Waiting(Group):
         first, second = leave_waiting(session, "one", "c1"), self.waits_beside(session)
         assert [t.id for t in session.waiting()] == [first.id, second.id]
         ask(session, "Never mind.", "Fine.")
-        assert ([t.id for t in session.path()][0], [t.id for t in session.strays()]) == (first.id, [second.id])
+        assert (session.path()[0].id, [t.id for t in session.strays()]) == (first.id, [second.id])
         assert (session.waiting(), texts(session)) == ([], ["one", "", "Never mind.", "Fine."])
         assert tool_part(session.fork(at=second.id), "c2")["state"] == "output-error"
 

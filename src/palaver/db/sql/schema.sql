@@ -147,6 +147,14 @@ CREATE TABLE events (
     PRIMARY KEY (session_id, seq)
 ) WITHOUT ROWID;
 
+-- Rows that stand in a fork for messages of its path that live elsewhere, for readers who know only the contract.
+CREATE TABLE copies (
+    copy_id    TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    message_id TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX copies_by_message ON copies (session_id, message_id);
+
 -- Unique names for sessions (slug, label, title …) and for turns (thread_key).
 CREATE TABLE aliases (
     namespace  TEXT NOT NULL,

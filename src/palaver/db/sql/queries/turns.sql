@@ -115,14 +115,29 @@ SELECT id, "index", type, data_json FROM chat_parts WHERE message_id = :message 
 SELECT m.id, m.metadata_json FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
  WHERE e.turn_id = :turn AND e.kind = 'message' AND m.session_id = :session;
 
+-- name: copies_of_turn
+-- The rows that stand in this session for messages a turn lists.
+SELECT m.id, m.metadata_json FROM turn_entries e
+  JOIN copies c ON c.session_id = :session AND c.message_id = e.ref
+  JOIN chat_messages m ON m.id = c.copy_id
+ WHERE e.turn_id = :turn AND e.kind = 'message';
+
+-- name: insert_copy
+INSERT INTO copies (copy_id, session_id, message_id) VALUES (:copy, :session, :message);
+
+-- name: copied_messages
+SELECT message_id, copy_id FROM copies WHERE session_id = :session ORDER BY message_id;
+
 -- name: loose_messages
 -- Rows that no turn lists: written by another program.
 SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
  WHERE m.session_id = :session AND m.created_at >= :since
    AND NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
+   AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)
  ORDER BY m.created_at, m.id;
 
 -- name: sessions_with_loose_rows
 SELECT DISTINCT m.session_id FROM chat_messages m
  WHERE NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
+   AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)
  ORDER BY 1;

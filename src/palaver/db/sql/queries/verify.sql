@@ -26,6 +26,10 @@ SELECT m.id, m.role, m.metadata_json, m.created_at,
        EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
   FROM chat_messages m WHERE m.session_id = :session ORDER BY m.created_at, m.id;
 
+-- name: copies_of_session
+SELECT c.copy_id, c.message_id, m.metadata_json FROM copies c JOIN chat_messages m ON m.id = c.copy_id
+ WHERE c.session_id = :session ORDER BY c.copy_id;
+
 -- name: visible_messages
 -- What is on a path, or in an open turn that stands on the head.
 WITH RECURSIVE path (id, parent_id) AS (

@@ -1,0 +1,89 @@
+"""The judge is worth something only if it sees bugs: each one planted here must be found, and by its name.
+
+Some bugs are in the writer, some in the recovery, some are done to the file itself. The same judgement without a bug
+finds nothing.
+"""
+
+from __future__ import annotations
+
+import sqlite3
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from .conftest import Other
+from .killing import Victim, judge, run
+
+RECOVERY = {
+    "last_chunk_not_folded": "recovery: turn",
+    "tools_left_open": "is sealed, tool c1 is input-available",
+    "dead_turn_not_landed": "should have landed",
+    "sealed_as_completed": "was cut off and is completed",
+    "head_moved_without_a_line": "the head is not where its last line says",
+    "strays_not_hidden": "is not hidden: its session shows otherwise",
+    "usage_counted_twice": "rollups",
+    "nothing_recovered": "is still streaming and nobody writes it",
+    "recovers_for_ever": "it changed reflog",
+}
+
+# What a bad store could have done to a file: the damage, and the words of the judge.
+DAMAGE = {
+    "DELETE FROM events WHERE seq = (SELECT max(seq) FROM events WHERE kind = 'chunk')": "lost: turn",
+    "UPDATE events SET data = replace(data, 'half', 'HALF')": "turn",
+    "DELETE FROM turn_entries WHERE kind = 'message' AND seq = 0": "is in no turn",
+    "DELETE FROM chat_parts": "lost: the user said",
+    "UPDATE heads SET revision = revision + 1": "the head is not where its last line says",
+    "UPDATE reflog SET reason = 'somebody else'": "is not chained to the one before",
+    "UPDATE chat_sessions SET prompt_tokens = prompt_tokens + 1": "rollups",
+    "UPDATE chat_messages SET created_at = 1": "created_at does not increase",
+    "UPDATE chat_messages SET metadata_json = '{\"hidden_at\":1}'": "is hidden: its session shows otherwise",
+    "DELETE FROM turns": "lost: turn",
+    "DELETE FROM chat_sessions": "lost: session",
+    "PRAGMA foreign_keys = OFF; DELETE FROM chat_messages WHERE role = 'assistant'": "foreign_key_check",
+}
+
+
+@pytest.fixture
+def dead(tmp_path: Path) -> dict[str, Any]:
+    """A store whose process ended with two turns open."""
+    given = {"workload": "left_open", "path": str(tmp_path / "s.db"), "acks": str(tmp_path / "acks"), "seed": 1}
+    run(given)
+    return given
+
+
+def found(dead: dict[str, Any], bug: str | None = None) -> str:
+    return "\n".join(judge([dead], bug)[0])
+
+
+def test_without_a_bug_the_judge_finds_nothing(dead: dict[str, Any]) -> None:
+    assert found(dead) == ""
+
+
+@pytest.mark.parametrize(("bug", "words"), RECOVERY.items())
+def test_a_bug_in_the_recovery_is_found(bug: str, words: str, dead: dict[str, Any]) -> None:
+    assert words in found(dead, bug)
+
+
+@pytest.mark.parametrize(("statement", "words"), DAMAGE.items())
+def test_a_change_of_the_file_behind_the_stores_back_is_found(statement: str, words: str, dead: dict[str, Any]) -> None:
+    db = sqlite3.connect(dead["path"])  # nobody else has it open: its process is dead
+    db.executescript(statement)
+    db.close()
+    assert words in found(dead)
+
+
+def test_chunks_acknowledged_before_they_are_written_are_missed(tmp_path: Path) -> None:
+    given = {"workload": "stream", "path": str(tmp_path / "s.db"), "acks": str(tmp_path / "acks"), "seed": 1}
+    victim = Victim({**given, "sabotage": "early_acks"})
+    victim.wait_for_acks(more=20_000)
+    victim.kill()
+    assert "lost: turn" in found(given)
+
+
+def test_an_open_that_takes_turns_from_the_living_is_noticed_by_them(tmp_path: Path, other: Any) -> None:
+    writer: Other = other()
+    session = writer("create")
+    turn = writer("begin", session, "hi")
+    other("live_turns_taken")
+    assert writer("statuses", session) == {turn: "aborted"}
