@@ -8,18 +8,18 @@ from collections.abc import Iterator
 from typing import Any
 
 from .history import COUNTS, FINAL, Call, History, TurnStory, brief, chunks, closed, parts_of
-from .rules import SEALED, USAGE_COLUMNS
+from .rules import SEALED, USAGE_COLUMNS, ask
 from .snapshot import Row, Snapshot
 
 
 def broken(store: Snapshot, history: History, *, settled: bool) -> list[str]:
-    found = list(nothing_was_made_up(store, history))
+    found = ask(nothing_was_made_up, store, history)
     if history.acknowledged("open") and not store.exists:
         found.append("the store was opened, and there is no schema")
     for story in history.turns().values():
-        found += story_is_told(store, story, settled=settled)
+        found += ask(story_is_told, store, story, settled)
     for claim in (sessions_are_there, commits_are_there, looks_still_read_the_same):
-        found += claim(store, history)
+        found += ask(claim, store, history)
     return found
 
 
@@ -72,7 +72,7 @@ def looks_still_read_the_same(store: Snapshot, history: History) -> Iterator[str
 # ---------------------------------------------------------------- one turn
 
 
-def story_is_told(store: Snapshot, story: TurnStory, *, settled: bool) -> Iterator[str]:
+def story_is_told(store: Snapshot, story: TurnStory, settled: bool) -> Iterator[str]:
     turn = store.turns.get(story.id)
     if turn is None:
         yield f"lost: turn {story.id}"

@@ -53,11 +53,8 @@ class Case:
         self.after = Snapshot(self.path)
         self.add("after recovery", rules.broken(self.after, settled=True))
         self.add("after recovery", claims.broken(self.after, self.history, settled=True))
-        self.add("recovery", list(wrongly_recovered(self.before, self.after)))
-        for session_id in self.after.heads:
-            rows = self.after.texts(self.after.shown(session_id))
-            if self.transcripts.get(session_id) != rows:
-                self.add("messages()", [f"{session_id} reads {self.transcripts.get(session_id)}, rows say {rows}"])
+        self.add("recovery", rules.ask(wrongly_recovered, self.before, self.after))
+        self.add("messages()", rules.ask(wrongly_read, self.after, self.transcripts))
 
     def open_again(self) -> None:
         import palaver
@@ -89,6 +86,13 @@ def wrongly_recovered(before: Snapshot, after: Snapshot) -> Iterator[str]:
         for turn in before.open_turns(session_id, "waiting"):
             if after.turns[turn["id"]] != turn:
                 yield f"waiting turn {turn['id']} was touched"
+
+
+def wrongly_read(store: Snapshot, transcripts: dict[str, list[str]]) -> Iterator[str]:
+    for session_id in store.heads:
+        rows = store.texts(store.shown(session_id))
+        if transcripts.get(session_id) != rows:
+            yield f"{session_id} reads {transcripts.get(session_id)}, its rows say {rows}"
 
 
 def _head_went_to(after: Snapshot, head: Row, lands: list[Row]) -> Iterator[str]:

@@ -8,7 +8,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from typing import Any
 
 from .history import COUNTS, FINAL
 from .snapshot import Row, Snapshot
@@ -20,11 +21,17 @@ ROLLUPS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cache_read
 
 def broken(store: Snapshot, *, settled: bool) -> list[str]:
     found = list(store.damage)
-    for rule in RULES:
-        found += rule(store)
-    if settled:
-        found += nothing_is_left_open(store)
+    for rule in RULES + ((nothing_is_left_open,) if settled else ()):
+        found += ask(rule, store)
     return found
+
+
+def ask(rule: Callable[..., Iterator[str]], *given: Any) -> list[str]:
+    """What a rule finds; rows so broken that it cannot even look are a finding too."""
+    try:
+        return list(rule(*given))
+    except (LookupError, TypeError, ValueError) as error:
+        return [f"{rule.__name__} cannot be checked: {type(error).__name__} {error}"]
 
 
 # ---------------------------------------------------------------- turns

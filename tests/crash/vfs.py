@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 import signal
 
 import apsw
@@ -20,7 +19,7 @@ class Counter:
         self.count += 1
         self.kinds[kind] = self.kinds.get(kind, 0) + 1
         if self.count == self.kill_at:
-            os.kill(os.getpid(), signal.SIGKILL)
+            signal.raise_signal(signal.SIGKILL)
 
 
 class _File(apsw.VFSFile):

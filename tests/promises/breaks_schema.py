@@ -109,9 +109,7 @@ def a_turn_forgets_what_came_before_it() -> None:
 
 @planted
 def an_alias_goes_to_whoever_asks_last() -> None:
-    rewrite(
-        Q.insert_alias, "DO NOTHING", "DO UPDATE SET session_id = excluded.session_id, turn_id = excluded.turn_id"
-    )
+    rewrite(Q.insert_alias, "DO NOTHING", "DO UPDATE SET session_id = excluded.session_id, turn_id = excluded.turn_id")
 
 
 @planted
@@ -134,5 +132,3 @@ def a_turn_may_go_anywhere() -> None:
 @planted
 def a_committed_turn_does_not_name_its_response() -> None:
     turns._last_assistant = lambda prepared: None
-
-

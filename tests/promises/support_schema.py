@@ -115,7 +115,9 @@ def waiting_turn(session: palaver.Session, call_id: str) -> palaver.Turn:
 def live(store: palaver.Store) -> palaver.Session:
     """Every verb at least once: streams, tools, branches, forks, sub-agents, lost races, foreign rows."""
     session = store.sessions.create("coder", workspace="/src", model="acme/one", title="A life", metadata={"k": [1]})
-    talk(session, "first", model={"provider_id": "acme", "model_id": "two", "variant": "fast"}, system_prompt="Be kind.")
+    talk(
+        session, "first", model={"provider_id": "acme", "model_id": "two", "variant": "fast"}, system_prompt="Be kind."
+    )
     session.commit([QUESTION, ANSWER, QUESTION, ANSWER])
     _use_tools(session)
     _branch(session)

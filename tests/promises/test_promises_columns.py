@@ -84,7 +84,9 @@ def test_promise_008_metadata_json_is_an_object_after_every_verb(lived: str) -> 
 
 def test_promise_009_all_json_columns_hold_valid_json_after_every_verb(lived: str) -> None:
     for table, column, kind in JSON_COLUMNS:
-        no_rows(lived, f"SELECT {column} FROM {table} WHERE json_valid({column}) = 0 OR json_type({column}) <> '{kind}'")
+        no_rows(
+            lived, f"SELECT {column} FROM {table} WHERE json_valid({column}) = 0 OR json_type({column}) <> '{kind}'"
+        )
         assert ask(lived, f"SELECT count(*) FROM {table}")[0][0] > 5
 
 

@@ -54,7 +54,7 @@ def _write_parts_elsewhere(store: palaver.Store, count: int) -> None:
 def _parts_of_call(path: str) -> list[tuple[str, int, str, str | None]]:
     return ask(
         path,
-        'SELECT message_id, "index", tool_state, data_json -> \'output\' FROM chat_parts WHERE tool_call_id = ?'
+        "SELECT message_id, \"index\", tool_state, data_json -> 'output' FROM chat_parts WHERE tool_call_id = ?"
         " ORDER BY rowid",
         "call-1",
     )  # type: ignore[return-value]
@@ -156,7 +156,9 @@ def test_promise_026_parts_are_flat_and_sub_agents_hang_on_the_session(path: str
     ]
     keys = [(row[2], row[3]) for row in ask(path, "PRAGMA foreign_key_list(chat_parts)")]
     assert keys == [("chat_messages", "message_id")]
-    spawned = ask(path, "SELECT parent_id, relation FROM chat_sessions JOIN heads ON session_id = id WHERE agent = 'helper'")
+    spawned = ask(
+        path, "SELECT parent_id, relation FROM chat_sessions JOIN heads ON session_id = id WHERE agent = 'helper'"
+    )
     assert spawned == [(session.id, "spawn")]
 
 

@@ -79,11 +79,14 @@ def test_promise_015_the_three_roles_are_stored_as_given(store: palaver.Store) -
 @broken_by("part_indexes_repeat")
 def test_promise_016_parts_are_numbered_from_0_without_gap_or_repeat(store: palaver.Store) -> None:
     live(store)
-    assert first_column(
-        store.path,
-        'SELECT message_id FROM chat_parts GROUP BY message_id HAVING min("index") <> 0'
-        ' OR max("index") <> count(*) - 1 OR count(DISTINCT "index") <> count(*)',
-    ) == []
+    assert (
+        first_column(
+            store.path,
+            'SELECT message_id FROM chat_parts GROUP BY message_id HAVING min("index") <> 0'
+            ' OR max("index") <> count(*) - 1 OR count(DISTINCT "index") <> count(*)',
+        )
+        == []
+    )
     assert ask(store.path, "SELECT max(n) > 3 FROM (SELECT count(*) n FROM chat_parts GROUP BY message_id)") == [(1,)]
 
 
@@ -124,7 +127,9 @@ def test_promise_017_what_streams_in_has_the_sdks_types(store: palaver.Store, sd
         turn.append(_one_of_each())
     answer = sdk.ask("validate", {"messages": session.messages(), "ignoreIncompleteToolCalls": True})
     assert answer.get("stage") != "validate", answer
-    types = first_column(store.path, 'SELECT type FROM chat_parts WHERE message_id = ? ORDER BY "index"', turn.message_id)
+    types = first_column(
+        store.path, 'SELECT type FROM chat_parts WHERE message_id = ? ORDER BY "index"', turn.message_id
+    )
     assert types == [
         *("step-start", "text", "reasoning", "file", "source-url", "source-document", "data-x"),
         *("tool-run", "dynamic-tool"),
@@ -171,12 +176,14 @@ def test_promise_018_ten_thousand_parts_come_back_byte_for_byte(store: palaver.S
 def test_promise_018_what_streams_in_keeps_its_bytes(store: palaver.Store) -> None:
     dice = _dice()
     session = store.sessions.create("a")
-    values = [_value(dice, 4) for _ in range(500)]
+    values = [f"[{_value(dice, 4)}, 1.10]" for _ in range(500)]
     with session.turn("q") as turn:
         for place, value in enumerate(values):
             turn.write(f'{{"type":"data-x","id":"{place}","data":{value}}}')
-    stored = first_column(store.path, 'SELECT data_json FROM chat_parts WHERE message_id = ? ORDER BY "index"', turn.message_id)
-    assert all(f'"data":{value}' in data for value, data in zip(values, stored, strict=True))
+    stored = first_column(
+        store.path, 'SELECT data_json FROM chat_parts WHERE message_id = ? ORDER BY "index"', turn.message_id
+    )
+    assert stored == [f'{{"type":"data-x","id":"{n}","data":{value}}}' for n, value in enumerate(values)]
 
 
 def _dice() -> random.Random:
@@ -198,8 +205,30 @@ def _part(dice: random.Random) -> str:
     )
 
 
-NUMBERS = ("0", "-0", "-0.0", "1.10", "1e5", "1E+2", "12345678901234567890123", "0.1000000000000000055", "5e-324", "1.0")
-TEXTS = ('""', '"\\u0000"', '"\\ud800"', '"\\uDC00x"', '"é\\u00e9"', '"\\/"', '"😀"', '"\\ud83d\\ude00"', '"\u2028"', '"\x7f"')
+NUMBERS = (
+    "0",
+    "-0",
+    "-0.0",
+    "1.10",
+    "1e5",
+    "1E+2",
+    "12345678901234567890123",
+    "0.1000000000000000055",
+    "5e-324",
+    "1.0",
+)
+TEXTS = (
+    '""',
+    '"\\u0000"',
+    '"\\ud800"',
+    '"\\uDC00x"',
+    '"é\\u00e9"',
+    '"\\/"',
+    '"😀"',
+    '"\\ud83d\\ude00"',
+    '"\u2028"',
+    '"\x7f"',
+)
 
 
 def _text(dice: random.Random) -> str:
@@ -209,7 +238,9 @@ def _text(dice: random.Random) -> str:
 def _value(dice: random.Random, depth: int) -> str:
     kind = dice.randrange(6 if depth else 4)
     if kind == 4:
-        return "[" + dice.choice((",", " , ", ",\n")).join(_value(dice, depth - 1) for _ in range(dice.randrange(4))) + "]"
+        return (
+            "[" + dice.choice((",", " , ", ",\n")).join(_value(dice, depth - 1) for _ in range(dice.randrange(4))) + "]"
+        )
     if kind == 5:
         pairs = (f"{_text(dice)}:{_value(dice, depth - 1)}" for _ in range(dice.randrange(4)))
         return "{" + ",".join(pairs) + " }"
@@ -250,7 +281,9 @@ def test_promise_020_tool_state_follows_the_stream_through_all_seven_states(stor
             turn.write({**step, "toolCallId": call_id})
         else:
             turn.resolve(call_id, **step)
-        found = ask(store.path, "SELECT tool_state, data_json ->> 'state' FROM chat_parts WHERE tool_call_id = ?", call_id)
+        found = ask(
+            store.path, "SELECT tool_state, data_json ->> 'state' FROM chat_parts WHERE tool_call_id = ?", call_id
+        )
         assert found == [(wanted, wanted)]
     turn.seal()
 

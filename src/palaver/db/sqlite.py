@@ -21,6 +21,7 @@ import apsw
 
 from ..clock import monotonic
 from ..errors import (
+    BadValue,
     NotAStore,
     SchemaMismatch,
     StoreBusy,
@@ -95,6 +96,23 @@ class SqliteDatabase:
             self._explain(error)
         finally:
             self._leave()
+
+    def query(self, text: str) -> tuple[list[str], Iterator[Row]]:
+        """A person's own SELECT: column names and rows. Whatever it says, it cannot change or open anything."""
+        self._usable()
+        if self.memory:
+            raise BadValue("a store in memory cannot be queried beside itself")
+        connection = self._connect(apsw.SQLITE_OPEN_READONLY)
+        connection.authorizer = _only_reading
+        try:
+            cursor = connection.execute(text)
+            columns = [name for name, _ in cursor.get_description()]
+        except apsw.ExecutionCompleteError:
+            columns, cursor = [], connection.cursor()
+        except apsw.Error as error:
+            connection.close()
+            raise BadValue(f"cannot run this: {error}") from None
+        return columns, _closing(connection, cursor)
 
     def close(self) -> None:
         if self._closed or self._forks != _forks:
@@ -409,6 +427,27 @@ class _Write(_Statements):
             self._flush("COMMIT;")
         elif self._begun:
             self._cursor.execute("COMMIT").fetchall()
+
+
+_READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
+_ASKING = {"table_info", "table_list", "table_xinfo", "index_list", "index_info", "user_version", "data_version"}
+
+
+def _only_reading(
+    operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None
+) -> int:
+    if operation in _READING or (operation == apsw.SQLITE_PRAGMA and first in _ASKING):
+        return apsw.SQLITE_OK
+    return apsw.SQLITE_DENY
+
+
+def _closing(connection: apsw.Connection, cursor: apsw.Cursor) -> Iterator[Row]:
+    try:
+        yield from cursor
+    except apsw.Error as error:
+        raise BadValue(f"cannot run this: {error}") from None
+    finally:
+        connection.close()
 
 
 def _number(rows: list[Row]) -> int:

@@ -160,7 +160,7 @@ class Errors(Group):
                 attempt()
         for field in ("agent", "workspace", "title", "tool_call_id", "id"):
             with pytest.raises(BadValue):
-                store.sessions.create(**{"agent": "coder", field: text})
+                store.sessions.create(**dict[str, Any]({"agent": "coder", field: text}))
         assert [info.id for info in store.sessions] == [session.id]
 
     @pytest.mark.parametrize("text", ["nul\x00", "half \ud83d"], ids=short)

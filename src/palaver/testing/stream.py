@@ -79,13 +79,14 @@ class Stream(Group):
     def test_a_tool_call_progresses_on_one_part(self, session: Session) -> None:
         turn = session.turn("Run it.")
         seen = []
-        for chunk in [
+        chunks: list[dict[str, Any]] = [
             {"type": "tool-input-start", "toolCallId": "c1", "toolName": "run"},
             {"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": '{"cmd":"l'},
             {"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": 's"}'},
             {"type": "tool-input-available", "toolCallId": "c1", "toolName": "run", "input": {"cmd": "ls"}},
             {"type": "tool-output-available", "toolCallId": "c1", "output": ["a"]},
-        ]:
+        ]
+        for chunk in chunks:
             turn.write(chunk)
             [part] = session.messages()[1]["parts"]
             seen.append((part["state"], part.get("input"), part.get("output")))
