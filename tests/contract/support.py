@@ -5,10 +5,14 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
+
+import apsw
 
 import palaver
 
@@ -110,6 +114,21 @@ def sql(path: str | Path, *statements: str | tuple[str, Sequence[Any]]) -> list[
     pairs = [(s, []) if isinstance(s, str) else (s[0], list(s[1])) for s in statements]
     rows: list[list[list[Any]]] = json.loads(_run_other("sql", str(path), given=json.dumps(pairs)))
     return rows
+
+
+def put_row(path: str | Path, session_id: str, text: str, role: str = "user", *, at: int | None = None) -> str:
+    """Another program adds a message: plain SQL in one transaction, on a connection of its own."""
+    message = f"msg_{sha256(text.encode()).hexdigest()[:26]}"
+    with closing(apsw.Connection(str(path))) as db:
+        db.set_busy_timeout(5000)
+        db.execute("BEGIN IMMEDIATE")
+        newest = db.execute("SELECT max(created_at) FROM chat_messages WHERE session_id = ?", (session_id,)).fetchall()
+        at = max(time.time_ns() // 1_000_000, (newest[0][0] or 0) + 1) if at is None else at
+        db.execute("INSERT INTO chat_messages VALUES (?, ?, ?, '{}', ?, ?)", (message, session_id, role, at, at))
+        part = ("prt_" + message[4:], message, session_id, json.dumps({"type": "text", "text": text}), at, at)
+        db.execute("INSERT INTO chat_parts VALUES (?, ?, ?, 0, 'text', ?, NULL, NULL, ?, ?)", part)
+        db.execute("COMMIT")
+    return message
 
 
 def _run_other(verb: str, *args: str, given: str = "") -> str:

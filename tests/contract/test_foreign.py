@@ -3,8 +3,6 @@ readable for the other program; nothing it wrote changes by a byte, except the s
 
 from __future__ import annotations
 
-import hashlib
-import json
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -255,26 +253,3 @@ def test_adopting_everything_leaves_nothing_loose_and_nothing_to_verify(store: p
         assert list(db.execute(loose)) == []
     assert_agrees(store)
     assert [p for p in store.verify() if "digest" in p.rule or "leaf" in p.rule] == []
-
-
-# ---------------------------------------------------------------- rows that come later
-
-
-def put_row(store: palaver.Store, session_id: str, text: str, role: str = "user", at: int | None = None) -> str:
-    """The other program adds a message, now."""
-    message = f"msg_{hashlib.sha256(text.encode()).hexdigest()[:26]}"
-    when = "max(?, coalesce((SELECT max(created_at) + 1 FROM chat_messages WHERE session_id = ?), 0))"
-    now = "CAST(unixepoch('subsec') * 1000 AS INTEGER)" if at is None else str(at)
-    when = when.replace("?", now, 1).replace("?", f"'{session_id}'") if at is None else now
-    data = json.dumps({"type": "text", "text": text})
-    columns = "(id, session_id, role, metadata_json, created_at, updated_at)"
-    parts = '(id, message_id, session_id, "index", type, data_json, created_at, updated_at)'
-    rows = f"SELECT 'prt_' || substr(id, 5), id, session_id, 0, 'text', ?, created_at, created_at FROM chat_messages"
-    with judge_writing(store.path) as db:
-        db.execute(f"INSERT INTO chat_messages {columns} SELECT ?, ?, ?, '{{}}', t, t FROM (SELECT {when} AS t)", (message, session_id, role))
-        db.execute(f"INSERT INTO chat_parts {parts} {rows} WHERE id = ?", (data, message))
-    return message
-
-
-def test_placeholder() -> None:
-    assert True

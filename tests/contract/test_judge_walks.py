@@ -7,18 +7,15 @@ loose rows, closes and reopens the store, and keeps several turns open at once.
 from __future__ import annotations
 
 import random
-import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 import palaver
 
-from .other_program import name
-from .support import answer, assert_agrees
+from .support import answer, assert_agrees, put_row
 
 
 class Walk:
@@ -30,7 +27,7 @@ class Walk:
         self.open()
         self.session_id = self.store.sessions.create("coder").id
         self.streams: list[tuple[palaver.Turn, list[dict[str, Any]]]] = []
-        self.foreign = seed * 10_000
+        self.foreign = 0
         self.steps: list[str] = []
 
     def open(self) -> None:
@@ -151,16 +148,7 @@ def delete(walk: Walk) -> None:
 def foreign(walk: Walk) -> None:
     """Another program adds a message in a transaction of its own."""
     walk.foreign += 1
-    message, session = name("msg", walk.foreign), walk.session_id
-    newest = "SELECT coalesce(max(created_at), 0) + 1 FROM chat_messages WHERE session_id = ?"
-    role = walk.dice.choice(("user", "assistant"))
-    db = apsw.Connection(walk.path)
-    with db:
-        at = max(int(time.time() * 1000), db.execute(newest, (session,)).fetchall()[0][0])
-        db.execute("INSERT INTO chat_messages VALUES (?, ?, ?, '{}', ?, ?)", (message, session, role, at, at))
-        part = (name("prt", walk.foreign), message, session, '{"type":"text","text":"loose"}', at, at)
-        db.execute("INSERT INTO chat_parts VALUES (?, ?, ?, 0, 'text', ?, NULL, NULL, ?, ?)", part)
-    db.close()
+    put_row(walk.path, walk.session_id, f"loose {walk.foreign}", walk.dice.choice(("user", "assistant")))
 
 
 def reopen(walk: Walk) -> None:

@@ -23,7 +23,7 @@ from palaver.db import sqlite
 from . import sabotage, vfs
 from .history import Log
 
-WORDS = "the quick brown fox jumps over a lazy dog – „naïve“ façade 漢字 \N{PILE OF POO} \\ \" \n\t".split(" ")
+WORDS = ["the", "quick", "fox", "über", "„naïve“", "漢字", "\N{FOX FACE}", "\\", '"', "\n\t", "{}", "'", "\x7f"]
 OPEN = ("durability", "save_buffer_ms")
 Chunk = dict[str, Any]
 
@@ -362,7 +362,9 @@ def spawn(worker: Worker) -> None:
         worker.write_all(turn, tool_input(worker.random, call, 1))
         agent: palaver.Session = worker.log.call(
             "spawn",
-            lambda session=session, call=call: worker.store.sessions.create("helper", parent=session, tool_call_id=call),
+            lambda session=session, call=call: worker.store.sessions.create(
+                "helper", parent=session, tool_call_id=call
+            ),
             lambda made: {"made": made.id},
             session=session.id,
         )
@@ -415,8 +417,7 @@ def just_open(worker: Worker) -> None:
 
 
 WORKLOADS: dict[str, Callable[[Worker], None]] = {
-    work.__name__: work
-    for work in (stream, tools, race, tree, waiting, spawn, first, short, left_open, just_open)
+    work.__name__: work for work in (stream, tools, race, tree, waiting, spawn, first, short, left_open, just_open)
 }
 
 

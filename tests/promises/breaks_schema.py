@@ -1,4 +1,4 @@
-"""Breaks of the promises about tables, parts and threads. Each patches the product so that one promise does not hold."""
+"""Breaks of the promises about tables, parts and threads: each patches the product so that one does not hold."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the processes do that get killed: `python -m tests.promises.support_saving_child '{"workload": …, "path": …}'`."""
+"""What the processes do that get killed: `python -m tests.promises.support_saving_child '{"workload": …}'`."""
 
 from __future__ import annotations
 

@@ -1,4 +1,4 @@
-"""What the promises about tables, ids and order share: a session's whole life, a judge in plain SQL, other processes."""
+"""What the promises about tables, ids and order share: a session's whole life, a judge in SQL, other processes."""
 
 from __future__ import annotations
 

@@ -234,9 +234,11 @@ db = sqlite3.connect(sys.argv[1])
 db.executescript('''
 CREATE TABLE chat_sessions (id TEXT PRIMARY KEY, agent TEXT NOT NULL, model_json TEXT NOT NULL,
     created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL, archived_at INTEGER);
-CREATE TABLE chat_messages (id TEXT PRIMARY KEY, session_id TEXT NOT NULL REFERENCES chat_sessions (id) ON DELETE CASCADE,
+CREATE TABLE chat_messages (id TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL REFERENCES chat_sessions (id) ON DELETE CASCADE,
     role TEXT NOT NULL, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
-CREATE TABLE chat_parts (id TEXT PRIMARY KEY, message_id TEXT NOT NULL REFERENCES chat_messages (id) ON DELETE CASCADE,
+CREATE TABLE chat_parts (id TEXT PRIMARY KEY,
+    message_id TEXT NOT NULL REFERENCES chat_messages (id) ON DELETE CASCADE,
     session_id TEXT NOT NULL, "index" INTEGER NOT NULL, type TEXT NOT NULL, data_json TEXT NOT NULL,
     tool_call_id TEXT, tool_state TEXT, created_at INTEGER NOT NULL, updated_at INTEGER NOT NULL);
 ''')

@@ -4,18 +4,16 @@ from __future__ import annotations
 
 import json
 import random
-import re
 from collections.abc import Iterator
 from typing import Any
 
 import pytest
 
 import palaver
-from palaver.db.queries import Q
 
 from ..fold.sdk import Oracle
 from .sabotage import broken_by
-from .support_schema import another_program, ask, call, elsewhere, first_column, judge, live, plan, talk, waiting_turn
+from .support_schema import ask, first_column, live
 
 STATES = {
     "input-streaming": {"input": {"a": 1}},
@@ -168,7 +166,10 @@ def test_promise_018_ten_thousand_parts_come_back_byte_for_byte(store: palaver.S
     for start in range(0, len(given), 500):
         message = '{"role":"assistant","parts":[' + ",".join(given[start : start + 500]) + "]}"
         session.commit([message.encode()])
-    order = 'SELECT p.data_json FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id ORDER BY m.created_at, "index"'
+    order = (
+        "SELECT p.data_json FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id"
+        ' ORDER BY m.created_at, p."index"'
+    )
     assert first_column(store.path, order) == given
     assert _exact(session.messages_json(), "parts") == [_exactly(part) for part in given]
 

@@ -103,7 +103,8 @@ def test_promise_002_a_foreign_id_is_mapped_to_one_of_ours(store: palaver.Store)
 def test_promise_002_a_row_that_another_program_wrote_keeps_its_id(store: palaver.Store) -> None:
     with another_program(store.path) as db:
         db.execute(
-            "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at) VALUES ('theirs-1', 'a', '{}', 5, 5)"
+            "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at)"
+            " VALUES ('theirs-1', 'a', '{}', 5, 5)"
         )
     session = store.sessions.get("theirs-1")
     talk(session)

@@ -1,7 +1,12 @@
-"""A small story on a store of its own: what Palaver does, shown on real rows."""
+"""A story on a store of its own: an agent is killed in mid-sentence, and nothing it said is lost."""
 
 from __future__ import annotations
 
+import json
+import os
+import signal
+import subprocess
+import sys
 import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -11,73 +16,148 @@ import palaver
 from palaver import HeadConflict, Session, Turn, TurnInfo
 
 Say = Callable[[str], Any]
+KILL_AFTER = 22  # chunks
 
 
 def run(say: Say) -> None:
     with tempfile.TemporaryDirectory(prefix="palaver-demo-") as folder:
         path = str(Path(folder) / "talks.db")
         with palaver.open(path) as store:
-            session = _record(store, say)
-            _regenerate(session, say)
+            session_id = store.sessions.create(agent="builder", title="Why does the build fail?").id
+        seen = _kill_an_agent(path, session_id, say)
+        with palaver.open(path) as store:
+            session = store.sessions.get(session_id)
+            _recovered(session, seen, say)
+            _approval(session, say)
+            _sub_agent(store, session, say)
+            _branches(session, say)
             _race(session, say)
-            fork = _fork(session, say)
-            _show_tree(session, fork, say)
-        _reopen(path, session.id, say)
+            _tree(session, say)
+            _proof(store, say)
 
 
-def _record(store: palaver.Store, say: Say) -> Session:
-    say("A user asks; the question is on disk before any model is called.")
-    session = store.sessions.create(agent="demo", title="A demo")
-    with session.turn("What is a palaver?") as turn:
-        for chunk in answer("A long talk, kept in full."):
-            turn.write(chunk)
-        turn.usage(input=12, output=7)
-    say(f"  {turn.chunks} chunks streamed, each on disk before the next. Transcript:")
+# ---------------------------------------------------------------- 1: the kill
+
+
+def _kill_an_agent(path: str, session_id: str, say: Say) -> list[dict[str, Any]]:
+    say("1. An agent starts work in a process of its own. Every chunk it streams is on disk before the next.")
+    agent = subprocess.Popen(
+        [sys.executable, "-m", "palaver.cli.demo_agent", path, session_id, "Why does the build fail?"],
+        stdout=subprocess.PIPE,
+        text=True,
+    )
+    assert agent.stdout is not None
+    seen = [json.loads(agent.stdout.readline()) for _ in range(KILL_AFTER)]
+    os.kill(agent.pid, signal.SIGKILL)
+    rest = agent.stdout.read().splitlines()  # what it acknowledged before the signal reached it
+    agent.stdout.close()
+    agent.wait(30)
+    seen += [json.loads(line) for line in rest if line.endswith("}")]
+    say(f"   … and is killed (SIGKILL) in mid-sentence, after {len(seen)} chunks. A client had seen:")
+    say(f"   | {_words(seen)}")
+    return seen
+
+
+def _words(chunks: list[dict[str, Any]]) -> str:
+    return "".join(c["delta"] for c in chunks if c["type"] == "text-delta").strip()
+
+
+# ---------------------------------------------------------------- 2: what is left
+
+
+def _recovered(session: Session, seen: list[dict[str, Any]], say: Say) -> None:
+    say("\n2. The store is opened again. The dead agent's turn is sealed with what it had:")
     _show(session, say)
-    return session
+    parts = session.messages()[-1]["parts"]
+    kept = next(part["text"] for part in parts if part["type"] == "text").strip()
+    lost = max(0, len(_words(seen)) - len(kept))
+    tool = next(part for part in parts if part["type"] == "tool-read")
+    say(f"   Characters the client saw and the store lost: {lost}.")
+    say(f"   The tool call it left open is closed: {tool['state']} ({tool['errorText']}).")
+    if lost:
+        raise SystemExit("the store lost something that was acknowledged")
 
 
-def _regenerate(session: Session, say: Say) -> None:
-    say("\nThe answer is regenerated: a sibling turn lists the same question, nothing is copied.")
+# ---------------------------------------------------------------- 3: approval
+
+
+def _approval(session: Session, say: Say) -> None:
+    say("\n3. The user asks again. The agent wants to run a command, which needs an approval; the turn waits.")
+    with session.turn("Go on, but ask before you run anything.") as turn:
+        _write(turn, {"type": "start"}, {"type": "start-step"})
+        _write(turn, {"type": "tool-input-available", "toolCallId": "c2", "toolName": "bash", "input": {"cmd": "make"}})
+        _write(turn, {"type": "tool-approval-request", "toolCallId": "c2", "approvalId": "ok-1"})
+        _write(turn, {"type": "finish-step"}, {"type": "finish"})
+    say(f"   The turn is {turn.status}. It may wait for days; any process can take it up.")
+    with session.resume(turn.id) as again:
+        again.resolve("c2", approved=True)
+        _write(again, {"type": "tool-output-available", "toolCallId": "c2", "output": "ld: cannot find -lz"})
+        _write(again, {"type": "start-step"}, *_text("The linker does not find zlib."), {"type": "finish-step"})
+        _write(again, {"type": "finish", "finishReason": "stop"})
+        again.usage(input=812, output=41, model="anthropic/claude-sonnet-4.5", cost_usd=0.0031)
+    say("   Approved, run, answered, in the same message:")
+    _show(session, say, last=1)
+
+
+# ---------------------------------------------------------------- 4: a sub-agent
+
+
+def _sub_agent(store: palaver.Store, session: Session, say: Say) -> None:
+    say("\n4. It sends a sub-agent to look, in a session of its own that knows where it came from.")
+    child = store.sessions.create(agent="searcher", parent=session, tool_call_id="c2", title="Where is zlib?")
+    with child.turn("Find zlib on this machine.") as turn:
+        _write(turn, {"type": "start"}, *_text("zlib1g-dev is not installed."), {"type": "finish"})
+    _show(child, say)
+    say(f"   {child.info.relation} of {session.title!r}")
+
+
+# ---------------------------------------------------------------- 5: branches
+
+
+def _branches(session: Session, say: Say) -> None:
+    say("\n5. Regenerate the answer: a sibling turn that lists the same question. Undo brings the first one back.")
     with session.regenerate() as turn:
-        for chunk in answer("A conference; also idle talk."):
-            turn.write(chunk)
-    _show(session, say)
+        _write(turn, {"type": "start"}, *_text("Install zlib1g-dev."), {"type": "finish"})
+    _show(session, say, last=1)
     session.undo()
-    say("Undo brings the first answer back:")
-    _show(session, say)
+    _show(session, say, last=1)
+    fork = session.fork(at=session.path()[0], title="Another way")
+    with fork.turn("Try without zlib.") as turn:
+        _write(turn, {"type": "start"}, *_text("It builds with -DNO_ZLIB."), {"type": "finish"})
+    say(f"   A fork at the first turn is one row and one pointer: {fork.title!r}, {len(fork.messages())} messages.")
+    before = len(session.messages())
+    session.rewind(to=session.path()[0])
+    kept = len(session.messages())
+    session.undo()
+    say(f"   Rewind: {before} messages → {kept}; undo: → {len(session.messages())}. Nothing was deleted.")
+
+
+# ---------------------------------------------------------------- 6: a race
 
 
 def _race(session: Session, say: Say) -> None:
-    say("\nTwo writers answer at once. One wins; the other is told, and its work is kept as a stray.")
-    first, second = session.turn("Who wins?"), session.turn("Who loses?")
-    _stream(first, "The first to seal.")
-    _stream(second, "Nobody's words are lost.")
+    say("\n6. Two writers answer at once. One wins; the other is told, and its work is kept.")
+    first, second = session.turn("Who is first?"), session.turn("Who is second?")
+    _write(first, {"type": "start"}, *_text("The one who seals first."), {"type": "finish"})
+    _write(second, {"type": "start"}, *_text("Nobody's words are lost."), {"type": "finish"})
     first.seal()
     try:
         second.seal()
     except HeadConflict as conflict:
-        say(f"  HeadConflict: expected revision {conflict.expected}, found {conflict.actual}")
-    _show(session, say)
+        say(f"   HeadConflict: expected revision {conflict.expected}, found {conflict.actual}; kept as a stray.")
 
 
-def _fork(session: Session, say: Say) -> Session:
-    say("\nA fork at the first turn is one row and one pointer; it goes its own way.")
-    fork = session.fork(at=session.path()[0], title="A fork")
-    with fork.turn("And in French?") as turn:
-        _stream(turn, "Une palabre.")
-    _show(fork, say)
-    return fork
+# ---------------------------------------------------------------- the end
 
 
-def _show_tree(session: Session, fork: Session, say: Say) -> None:
-    say("\nThe tree of turns (* = on the session's path):")
+def _tree(session: Session, say: Say) -> None:
+    say("\n7. The tree of turns (* on the path):")
     on_path = {turn.id for turn in session.path()}
-    nodes = {turn.id: turn for turn in [*session.tree(), *fork.tree()]}
+    nodes = {turn.id: turn for turn in session.tree()}
     for node in _walk(nodes, None):
         mark = "*" if node.id in on_path else " "
-        digest = node.digest.hex()[:10] if node.digest else "open"
-        say(f"  {'  ' * (node.depth - 1)}{mark} {node.id[-6:]} {node.status:<9} {digest}")
+        digest = node.digest.hex()[:12] if node.digest else "open"
+        say(f"   {'  ' * (node.depth - 1)}{mark} {node.id[-6:]}  {node.status:<9} {digest}")
 
 
 def _walk(nodes: dict[str, TurnInfo], parent: str | None) -> Iterator[TurnInfo]:
@@ -87,31 +167,31 @@ def _walk(nodes: dict[str, TurnInfo], parent: str | None) -> Iterator[TurnInfo]:
             yield from _walk(nodes, node.id)
 
 
-def _reopen(path: str, session_id: str, say: Say) -> None:
-    with palaver.open(path) as store:
-        problems = store.verify()
-        count = len(store.sessions.get(session_id).messages())
-    say(f"\nReopened: {count} messages on the path; verify found {len(problems)} problems.")
+def _proof(store: palaver.Store, say: Say) -> None:
+    problems = store.verify()
+    info = next(s for s in store.sessions if s.agent == "builder" and s.relation == "root")
+    say(f"\n8. Every digest and every derived copy, recomputed: {len(problems)} problems.")
+    say(f"   {info.turns} turns, {info.messages} messages, {info.total_tokens} tokens, ${info.cost_usd:.4f}.")
 
 
-def _stream(turn: Turn, text: str) -> None:
-    for chunk in answer(text):
+def _write(turn: Turn, *chunks: dict[str, Any]) -> None:
+    for chunk in chunks:
         turn.write(chunk)
 
 
-def answer(text: str) -> Iterator[dict[str, Any]]:
-    """A model's stream, as the AI SDK writes it."""
-    yield {"type": "start"}
-    yield {"type": "start-step"}
+def _text(text: str) -> Iterator[dict[str, Any]]:
     yield {"type": "text-start", "id": "t"}
     for word in text.split():
         yield {"type": "text-delta", "id": "t", "delta": word + " "}
     yield {"type": "text-end", "id": "t"}
-    yield {"type": "finish-step"}
-    yield {"type": "finish", "finishReason": "stop"}
 
 
-def _show(session: Session, say: Say) -> None:
-    for message in session.messages():
-        words = " ".join(p["text"] for p in message["parts"] if p["type"] == "text")
-        say(f"  {message['role']:>9}: {words.strip()}")
+def _show(session: Session, say: Say, last: int = 0) -> None:
+    for message in session.messages()[-last:]:
+        for part in message["parts"]:
+            if part["type"] in ("text", "reasoning") and part["text"].strip():
+                name = message["role"] if part["type"] == "text" else "thinks"
+                say(f"   {name:>9}: {part['text'].strip()}")
+            elif part["type"].startswith("tool-"):
+                result = part.get("output") or part.get("errorText")
+                say(f"   {part['type'][5:]:>9}: {json.dumps(part.get('input'))} → {result}")

@@ -104,11 +104,15 @@ class SqliteDatabase:
             raise BadValue("a store in memory cannot be queried beside itself")
         connection = self._connect(apsw.SQLITE_OPEN_READONLY)
         connection.authorizer = _only_reading
+        cursor, columns = connection.cursor(), list[str]()
+
+        def name_columns(running: apsw.Cursor, sql: str, bindings: Any) -> bool:
+            columns[:] = [str(column[0]) for column in running.get_description()]
+            return True
+
+        cursor.exec_trace = name_columns
         try:
-            cursor = connection.execute(text)
-            columns = [name for name, _ in cursor.get_description()]
-        except apsw.ExecutionCompleteError:
-            columns, cursor = [], connection.cursor()
+            cursor.execute(text)
         except apsw.Error as error:
             connection.close()
             raise BadValue(f"cannot run this: {error}") from None

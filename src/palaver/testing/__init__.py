@@ -12,10 +12,8 @@ The groups speak only the public API; each claim is one test, with its expected 
 
 import pytest
 
-_GROUPS = (
-    "errors moves races sessions siblings snapshots stream tree turns usage values waiting"  # asserts that explain
-)
-pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in (*_GROUPS.split(), "helpers")))
+_MODULES = "errors helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
+pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
 from .errors import Errors  # noqa: E402
 from .group import Group  # noqa: E402
@@ -36,6 +34,7 @@ from .helpers import (  # noqa: E402
     tool_part,
     user,
 )
+from .life import Lives  # noqa: E402
 from .moves import Moves  # noqa: E402
 from .races import Races  # noqa: E402
 from .sessions import Sessions  # noqa: E402
@@ -48,21 +47,32 @@ from .usage import Usages  # noqa: E402
 from .values import Values  # noqa: E402
 from .waiting import Waiting  # noqa: E402
 
-GROUPS = (Turns, Stream, Tree, Ancestry, Siblings, Moves, Waiting, Usages, Sessions, Values, Errors, Races, Snapshots)
-
 
 class Conformance(
-    Turns, Stream, Tree, Ancestry, Siblings, Moves, Waiting, Usages, Sessions, Values, Errors, Races, Snapshots
+    Turns,
+    Stream,
+    Tree,
+    Ancestry,
+    Siblings,
+    Moves,
+    Waiting,
+    Usages,
+    Sessions,
+    Lives,
+    Values,
+    Errors,
+    Races,
+    Snapshots,
 ):
-    """Everything."""
+    """Everything. `Conformance.__bases__` are the groups, each of which may also stand alone."""
 
 
 __all__ = [
-    "GROUPS",
     "Ancestry",
     "Conformance",
     "Errors",
     "Group",
+    "Lives",
     "Moves",
     "OpenStore",
     "Races",

@@ -1,0 +1,35 @@
+"""Record what an agent streams. Every chunk is on disk before the next one is asked for.
+
+python examples/record_a_stream.py talks.db
+"""
+
+import sys
+from collections.abc import Iterator
+
+import palaver
+
+
+def model(question: str) -> Iterator[dict]:
+    """Stands for a model: any source of AI SDK UI-message chunks will do."""
+    yield {"type": "start"}
+    yield {"type": "start-step"}
+    yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": "clock", "input": {"zone": "UTC"}}
+    yield {"type": "tool-output-available", "toolCallId": "c1", "output": "12:00"}
+    yield {"type": "text-start", "id": "t"}
+    for word in ("It ", "is ", "noon."):
+        yield {"type": "text-delta", "id": "t", "delta": word}
+    yield {"type": "text-end", "id": "t"}
+    yield {"type": "finish-step"}
+    yield {"type": "finish", "finishReason": "stop"}
+
+
+with palaver.open(sys.argv[1]) as store:
+    session = store.sessions.create(agent="clock", title="What time is it?")
+    question = "What time is it?"
+    with session.turn(question, model="acme/tick-1") as turn:  # the question is on disk before the model is called
+        for chunk in model(question):
+            turn.write(chunk)
+        turn.usage(input=14, output=6)
+    for message in session.messages():
+        print(message["role"], [part["type"] for part in message["parts"]])
+    print(session.info.total_tokens, "tokens")

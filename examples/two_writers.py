@@ -1,0 +1,32 @@
+"""Two writers, one session: one wins, the other is told and loses nothing.
+
+python examples/two_writers.py talks.db
+"""
+
+import sys
+
+import palaver
+
+
+def texts(session: palaver.Session) -> list[str]:
+    return [message["parts"][0]["text"] for message in session.messages()]
+
+
+with palaver.open(sys.argv[1]) as store:
+    session = store.sessions.create(agent="a")
+    here, there = session.turn("from here"), session.turn("from there")
+    here.seal()
+    try:
+        there.seal()
+    except palaver.HeadConflict as conflict:
+        print("expected revision", conflict.expected, "found", conflict.actual)
+        rescued = session.fork(at=conflict.stray)
+    print("session", texts(session))
+    print("rescued", texts(rescued))
+
+    seen = session.revision
+    session.commit("somebody else was faster")
+    try:
+        session.commit("based on what I read", expected=seen)
+    except palaver.HeadConflict:
+        print("refused:", texts(session))

@@ -1,0 +1,113 @@
+"""Breaks of the promises about identifiers and order: the mistakes that other stores have made."""
+
+from __future__ import annotations
+
+import random
+from typing import Any
+
+from palaver import ids, recorder
+from palaver.core import turns
+from palaver.db import migrate
+from palaver.db.queries import Q
+
+from .breaks_schema import rewrite
+from .sabotage import planted
+
+_mint = ids.mint
+
+
+def _restamp(change: Any) -> None:
+    """Mint as before, then write another stamp."""
+
+    def mint(prefix: str, now: int | None = None) -> str:
+        made = _mint(prefix, now)
+        return change(prefix, int(made[4:18], 16), made[18:])  # type: ignore[no-any-return]
+
+    ids.mint = mint
+
+
+@planted
+def stamps_have_twelve_digits() -> None:
+    _restamp(lambda prefix, stamp, tail: f"{prefix}{stamp % 2**48:012x}00{tail}")
+
+
+@planted
+def the_counter_wraps_in_its_millisecond() -> None:
+    counted = [0, 0]
+
+    def mint(prefix: str, now: int | None = None) -> str:
+        made = _mint(prefix, now)
+        ms = (ids.now_ms() if now is None else now) % 2**44
+        counted[:] = [ms, (counted[1] + 1) % 4096 if counted[0] == ms else 0]
+        return f"{prefix}{ms * 4096 + counted[1]:014x}{made[18:]}"
+
+    ids.mint = mint
+
+
+@planted
+def a_stamp_follows_the_clock_back() -> None:
+    def mint(prefix: str, now: int | None = None) -> str:
+        ids._last = 0
+        return _mint(prefix, now)
+
+    ids.mint = mint
+
+
+@planted
+def tails_are_the_same_in_every_process() -> None:
+    dice = random.Random(0)
+    ids.os.urandom = dice.randbytes
+
+
+@planted
+def a_forked_child_keeps_its_parents_tails() -> None:
+    class Kept(list[str]):
+        def clear(self) -> None:
+            pass
+
+    ids._tails = Kept()
+
+
+@planted
+def ids_are_compared_without_case() -> None:
+    text = migrate.schema()
+    wanted = text.replace("id                TEXT PRIMARY KEY", "id TEXT COLLATE NOCASE PRIMARY KEY")
+    assert wanted != text
+    migrate.schema = lambda: wanted
+
+
+@planted
+def created_at_is_what_the_clock_says() -> None:
+    whole = Q.take_head.text
+    start, end = whole.index("last_at = max("), whole.index("+ :stamps - 1")
+    rewrite(Q.take_head, whole[start : end + len("+ :stamps - 1")], "last_at = :now + 0 * :stamps")
+
+
+@planted
+def part_ids_run_backwards() -> None:
+    _restamp(lambda prefix, stamp, tail: f"{prefix}{2**56 - stamp if prefix == 'prt_' else stamp:014x}{tail}")
+
+
+@planted
+def entries_are_numbered_backwards() -> None:
+    add = turns.OpenTurn.add
+
+    def add_line(self: turns.OpenTurn, tx: Any, *args: Any) -> turns.Entry:
+        real = turns._insert_entry
+
+        def insert(tx: Any, turn_id: str, entry: turns.Entry) -> None:
+            entry.seq = 1_000_000 - entry.seq
+            real(tx, turn_id, entry)
+
+        turns._insert_entry = insert
+        try:
+            return add(self, tx, *args)
+        finally:
+            turns._insert_entry = real
+
+    turns.OpenTurn.add = add_line
+
+
+@planted
+def results_are_not_listed() -> None:
+    recorder.RESULTS = set()

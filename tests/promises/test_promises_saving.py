@@ -1,0 +1,251 @@
+"""When rows are made and how they change while a turn streams (rows 48, 50, 52, 53, 56, 67, 68, 69)."""
+
+from __future__ import annotations
+
+import json
+from hashlib import sha256
+from typing import Any
+
+import pytest
+
+import palaver
+
+from .sabotage import broken_by
+from .support_saving import Child, execute, one, part_rows, query
+
+TEXT = [{"type": "start-step"}, {"type": "text-start", "id": "t"}]
+
+
+def delta(text: str) -> dict[str, Any]:
+    return {"type": "text-delta", "id": "t", "delta": text}
+
+
+# ---------------------------------------------------------------- the assistant's row
+
+
+@pytest.mark.parametrize("first", [{"type": "start", "messageId": "m"}, {"type": "start-step"}])
+@broken_by("assistant_row_is_made_at_begin")
+def test_promise_048_the_assistant_row_is_made_with_the_first_chunk(
+    store: palaver.Store, first: dict[str, Any]
+) -> None:
+    count = "SELECT count(*) FROM chat_messages WHERE role = 'assistant'"
+    turn = store.sessions.create("a").turn("hello")
+    assert one(store.path, count) == 0
+    turn.write(first)
+    assert one(store.path, count) == 1
+    turn.append([*TEXT, delta("hi")])
+    turn.seal()
+    assert one(store.path, count) == 1
+
+
+def test_promise_048_a_turn_without_a_chunk_never_gets_an_assistant_row(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    session.turn("hello").seal()
+    assert query(store.path, "SELECT role FROM chat_messages") == [("user",)]
+    assert [message["role"] for message in session.messages()] == ["user"]
+
+
+# ---------------------------------------------------------------- rows that grow
+
+TOOL_LIFE = [
+    ({"type": "tool-input-start", "toolCallId": "c", "toolName": "run"}, "input-streaming"),
+    ({"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": '{"a":'}, "input-streaming"),
+    ({"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": "1}"}, "input-streaming"),
+    ({"type": "tool-input-available", "toolCallId": "c", "toolName": "run", "input": {"a": 1}}, "input-available"),
+    ({"type": "tool-output-available", "toolCallId": "c", "output": 1, "preliminary": True}, "output-available"),
+    ({"type": "tool-output-available", "toolCallId": "c", "output": 2}, "output-available"),
+]
+
+
+@broken_by("every_update_makes_a_row")
+def test_promise_050_a_tool_call_progresses_on_a_single_row(store: palaver.Store) -> None:
+    turn = store.sessions.create("a").turn("hello")
+    rows = []
+    for chunk, state in TOOL_LIFE:
+        turn.write(chunk)
+        rows.append(query(store.path, "SELECT id FROM chat_parts WHERE tool_call_id = 'c'"))
+        assert one(store.path, "SELECT tool_state FROM chat_parts WHERE tool_call_id = 'c'") == state
+    turn.seal()
+    rows.append(query(store.path, "SELECT id FROM chat_parts WHERE tool_call_id = 'c'"))
+    assert len(rows[0]) == 1 and all(row == rows[0] for row in rows)
+
+
+@broken_by("every_update_makes_a_row")
+def test_promise_050_text_grows_in_place_and_its_chunks_are_only_added_to(path: str) -> None:
+    with palaver.open(path, save_buffer_ms=0) as store:
+        turn = store.sessions.create("a").turn("hello")
+        turn.append(TEXT)
+        chunks, ids, words = [], set(), [f"word {n} " for n in range(20)]
+        for count, word in enumerate(words, 1):
+            turn.write(delta(word))
+            ((part, text),) = query(
+                path, "SELECT id, data_json ->> 'text' FROM chat_parts WHERE type = 'text' AND \"index\" = 1"
+            )
+            ids.add(part)
+            assert text == "".join(words[:count])
+            before, chunks = chunks, query(path, "SELECT * FROM events WHERE kind = 'chunk' ORDER BY seq")
+            assert chunks[:-1] == before or not before
+    assert len(ids) == 1
+
+
+def everything(path: str) -> list[tuple[Any, ...]]:
+    return query(path, "SELECT * FROM chat_parts ORDER BY id") + query(
+        path, "SELECT * FROM turn_entries ORDER BY turn_id, seq"
+    )
+
+
+def test_promise_050_once_sealed_nothing_changes_a_part(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    with session.turn("hello") as turn:
+        turn.append([*TEXT, delta("hi"), *(chunk for chunk, _ in TOOL_LIFE)])
+    sealed = everything(store.path)
+    with pytest.raises(palaver.TurnSealed):
+        turn.write(delta("more"))
+    with pytest.raises(palaver.TurnSealed):
+        turn.resolve("c", output=3)
+    session.commit("next")
+    session.rewind(to=turn)
+    session.undo()
+    session.fork(at=turn)
+    session.regenerate().abort()
+    assert [row for row in everything(store.path) if row in sealed] == sealed
+
+
+@broken_by("leaves_cover_nothing")
+def test_promise_050_the_digest_proves_what_a_sealed_part_holds(path: str) -> None:
+    with palaver.open(path) as store, store.sessions.create("a").turn("hello") as turn:
+        turn.append([*TEXT, delta("hi")])
+    part = one(path, "SELECT id FROM chat_parts WHERE \"index\" = 1 AND type = 'text'")
+    execute(path, "UPDATE chat_parts SET data_json = replace(data_json, 'hi', 'ho') WHERE id = ?", part)
+    with palaver.open(path) as store:
+        assert [(problem.rule, problem.where) for problem in store.verify()] == [("altered", part)]
+
+
+# ---------------------------------------------------------------- results and aborts
+
+
+def test_promise_052_a_result_fills_output_and_a_failure_fills_error_text(store: palaver.Store) -> None:
+    turn = store.sessions.create("a").turn("hello")
+    for call in ("good", "bad"):
+        turn.write({"type": "tool-input-available", "toolCallId": call, "toolName": "run", "input": {"a": 1}})
+    turn.write({"type": "tool-output-available", "toolCallId": "good", "output": {"lines": [1, 2]}})
+    turn.write({"type": "tool-output-error", "toolCallId": "bad", "errorText": "no such file"})
+    assert turn.message_id is not None
+    base = {"type": "tool-run", "input": {"a": 1}}
+    assert part_rows(store.path, turn.message_id) == [
+        {**base, "toolCallId": "good", "state": "output-available", "output": {"lines": [1, 2]}},
+        {**base, "toolCallId": "bad", "state": "output-error", "errorText": "no such file"},
+    ]
+    assert query(store.path, "SELECT tool_state FROM chat_parts WHERE tool_call_id IS NOT NULL") == [
+        ("output-available",),
+        ("output-error",),
+    ]
+
+
+def aborted_by_call(session: palaver.Session) -> None:
+    turn = session.turn("hello")
+    turn.append([*TEXT, delta("half a wo"), TOOL_LIFE[0][0]])
+    turn.abort("the user pressed stop")
+
+
+def aborted_by_chunk(session: palaver.Session) -> None:
+    with session.turn("hello") as turn:
+        turn.append([*TEXT, delta("half a wo"), TOOL_LIFE[0][0], {"type": "abort"}])
+
+
+def aborted_by_exception(session: palaver.Session) -> None:
+    with pytest.raises(KeyboardInterrupt), session.turn("hello") as turn:
+        turn.append([*TEXT, delta("half a wo"), TOOL_LIFE[0][0]])
+        raise KeyboardInterrupt
+
+
+@pytest.mark.parametrize("abort", [aborted_by_call, aborted_by_chunk, aborted_by_exception])
+@broken_by("open_tools_stay_open")
+def test_promise_053_abort_finalizes_the_message_in_flight(store: palaver.Store, abort: Any) -> None:
+    session = store.sessions.create("a")
+    abort(session)
+    assert query(store.path, "SELECT status, owner, sealed_at > 0, length(digest) FROM turns") == [
+        ("aborted", None, 1, 32)
+    ]
+    _, text, tool = part_rows(store.path, session.messages()[1]["id"])
+    assert text == {"type": "text", "text": "half a wo", "state": "done"}
+    assert (tool["state"], tool["errorText"]) == ("output-error", "interrupted")
+    assert store.verify() == []
+
+
+# ---------------------------------------------------------------- a second client
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.long)])
+@broken_by("readers_trust_the_part_row", "chunks_are_acknowledged_early")
+def test_promise_056_a_second_client_reads_every_acknowledged_chunk_and_never_a_torn_part(
+    path: str, count: int
+) -> None:
+    pieces = [f"piece {n} – 漢字\n" for n in range(count)]
+    texts = {"".join(pieces[:n]): n for n in range(count + 1)}
+    with Child("stream", path, pieces=pieces) as writer:
+        writer.read_done(1)
+        with palaver.open(path) as client:
+            session = client.sessions.get(writer.lines[0]["session"])
+            for acknowledged in range(count):
+                shown = texts[session.messages()[1]["parts"][1]["text"]]
+                assert shown >= acknowledged
+                (row,) = query(path, "SELECT data_json ->> 'text' FROM chat_parts WHERE data_json ->> 'state' <> ''")
+                assert row[0] in texts
+                writer.read_done(1)
+        writer.finish()
+    assert one(path, "SELECT data_json ->> 'text' FROM chat_parts WHERE data_json ->> 'state' = 'done'") == "".join(
+        pieces
+    )
+
+
+# ---------------------------------------------------------------- metadata
+
+
+TRIGGER = {
+    "source": "schedule",
+    "fired_at": 1_760_000_000_123,
+    "schedule_id": "nightly",
+    "delivery_id": "d-1",
+    "headers": {"X-Hub": ["a", "b"], "naïve": None},
+    "auth_subject": "svc:cron",
+    "not_yet_invented": {"deep": [1.5, True]},
+}
+
+
+def test_promise_068_the_trigger_envelope_of_a_non_human_turn_is_kept(path: str) -> None:
+    with palaver.open(path) as store:
+        session = store.sessions.create("a")
+        with session.turn("wake up", trigger=TRIGGER) as turn:
+            turn.append([*TEXT, delta("up")])
+        session.commit("again", trigger=TRIGGER)
+        session.commit("a person")
+    kept = query(path, "SELECT role, metadata_json -> 'trigger' FROM chat_messages ORDER BY created_at")
+    assert [role for role, _ in kept] == ["user", "assistant", "user", "user"]
+    assert [trigger and json.loads(trigger) for _, trigger in kept] == [TRIGGER, None, TRIGGER, None]
+    with palaver.open(path) as store:
+        shown = [m.get("metadata", {}).get("trigger") for m in store.sessions.get(session.id).messages()]
+    assert shown == [TRIGGER, None, TRIGGER, None]
+
+
+PROMPTS = ["You are kind. " * 200, "Du bist höflich, naïve 漢字 \U0001f4a9\r\n\tend ", ""]
+
+
+@broken_by("prompt_digest_covers_half")
+def test_promise_069_a_prompt_is_named_by_its_sha256_and_kept_once(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    for prompt in PROMPTS * 3:
+        with session.turn("hello", system_prompt=prompt) as turn:
+            turn.write({"type": "start-step"})
+    digests = [sha256(prompt.encode()).hexdigest() for prompt in PROMPTS]
+    named = "SELECT metadata_json ->> 'system_prompt_digest' FROM chat_messages WHERE role = ? ORDER BY created_at"
+    assert query(store.path, named, "assistant") == [(digest,) for digest in digests * 3]
+    assert set(query(store.path, named, "user")) == {(None,)}
+    assert set(query(store.path, "SELECT digest, body FROM system_prompts")) == set(zip(digests, PROMPTS, strict=True))
+    assert [store.system_prompt(digest) for digest in digests] == PROMPTS
+
+
+def test_promise_069_a_changed_prompt_does_not_fit_its_name(store: palaver.Store) -> None:
+    store.sessions.create("a").turn("hello", system_prompt="Be kind.").seal()
+    execute(store.path, "UPDATE system_prompts SET body = 'Be rude.'")
+    assert [problem.rule for problem in store.verify()] == ["prompt"]

@@ -1,0 +1,48 @@
+"""The pages are true: every Python block in them runs, in order, and prints what stands below it; examples run."""
+
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+REPO = Path(__file__).parent.parent.parent
+PAGES = [p for p in sorted((REPO / "docs").glob("*.md")) if "```python" in p.read_text()]
+BLOCK = re.compile(r"```python\n(.*?)```(?:\n+```output\n(.*?)```)?", re.DOTALL)
+EXAMPLES = {
+    "record_a_stream.py": "user ['text']\nassistant ['step-start', 'tool-clock', 'text']\n20 tokens\n",
+    "fork_and_compare.py": (
+        "session ['Name a colour.', 'Green.', 'Another?', 'Blue.']\n"
+        "fork ['Name a colour.', 'Green.', 'Another?', 'Red.']\n"
+        "1 turn shared, digest True\n"
+    ),
+    "two_writers.py": (
+        "expected revision 0 found 1\nsession ['from here']\nrescued ['from there']\n"
+        "refused: ['from here', 'somebody else was faster']\n"
+    ),
+    "resume_after_a_crash.py": "aborted | Once upon a \ncompleted | Once upon a time.\n",
+}
+
+
+def run(code: list[str], folder: Path) -> str:
+    out = subprocess.run([sys.executable, *code], cwd=folder, capture_output=True, text=True, timeout=60)
+    assert out.returncode == 0, out.stderr
+    return out.stdout
+
+
+@pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
+def test_the_code_of_a_page_runs_and_prints_what_it_says(page: Path, tmp_path: Path) -> None:
+    for code, output in BLOCK.findall(page.read_text()):
+        printed = run(["-c", code], tmp_path)
+        assert not output or printed == output
+
+
+def test_every_example_runs_and_is_short(tmp_path: Path) -> None:
+    assert {p.name for p in (REPO / "examples").glob("*.py")} == set(EXAMPLES)
+    for name, expected in EXAMPLES.items():
+        path = REPO / "examples" / name
+        assert len(path.read_text().splitlines()) <= 60
+        assert run([str(path), str(tmp_path / f"{name}.db")], tmp_path) == expected
