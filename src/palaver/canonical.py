@@ -26,6 +26,7 @@ _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of
 _encode = msgspec.json.encode
 _decode = msgspec.json.decode
 _raw_object = msgspec.json.Decoder(dict[str, Raw]).decode
+_raw_array = msgspec.json.Decoder(list[Raw]).decode
 _T = TypeVar("_T")
 _PLAIN = (str, bool, int, type(None))
 
@@ -35,7 +36,9 @@ def encode(value: Any) -> str:
     if type(value) is Raw:
         return bytes(value).decode()
     check(value)
-    return _deep(_to_text, value)
+    text = _deep(_to_text, value)
+    refuse_depth(text)
+    return text
 
 
 def _to_text(value: Any) -> str:
@@ -77,7 +80,20 @@ def open_object(given: Any) -> dict[str, Any]:
     try:
         return _raw_object(text)
     except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, RecursionError):
-        return dict(_deep(_split_object, text))
+        return _deep(lambda source: dict(_split_object(source)), text)
+
+
+def open_array(given: Raw) -> list[Any]:
+    """The elements of a JSON array, each still as it was written."""
+    try:
+        return _raw_array(bytes(given))
+    except (msgspec.ValidationError, msgspec.DecodeError, UnicodeError, RecursionError):
+        return _deep(lambda source: list(_split_array(source)), bytes(given))
+
+
+def same(one: str, other: str) -> bool:
+    """Whether two JSON texts say the same: key order and spacing aside, 1 is neither 1.0 nor true."""
+    return one == other or _deep(_sorted, parse(one)) == _deep(_sorted, parse(other))
 
 
 def check(value: Any) -> None:
@@ -90,6 +106,13 @@ def check(value: Any) -> None:
         if depth > MAX_DEPTH and any(isinstance(item, dict | list | tuple) for item in level):
             raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value")
         level = [child for item in level for child in _children(item)]
+
+
+def check_text(name: str, value: str | None) -> str | None:
+    """Longer text bound for a column: lines are fine; NUL and half characters are not."""
+    if value is not None and (not isinstance(value, str) or "\0" in value or has_surrogates(value)):
+        raise BadValue(f"{name} must be text without NUL and without half characters (lone surrogates)")
+    return value
 
 
 def check_column(name: str, value: str | None) -> str | None:
@@ -190,6 +213,24 @@ def _split_object(text: str | bytes) -> Iterator[tuple[str, Raw]]:
         at = _skip(source, end)
         if source[at] == ",":
             at = _skip(source, at + 1)
+
+
+def _split_array(text: bytes) -> Iterator[Raw]:
+    source = text.decode()
+    decoder = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+    if not isinstance(_parse_carefully(source), list):
+        raise BadValue("not a JSON array")
+    at = _skip(source, source.index("[") + 1)
+    while source[at] != "]":
+        _, end = decoder.raw_decode(source, at)
+        yield Raw(escape_text(source[at:end]).encode())
+        at = _skip(source, end)
+        if source[at] == ",":
+            at = _skip(source, at + 1)
+
+
+def _sorted(value: Any) -> str:
+    return json.dumps(value, sort_keys=True)
 
 
 def escape_text(text: str) -> str:

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import canonical, chunks
 from .clock import monotonic, now_ms
-from .core import heads, late, loose, metadata, sessions, turns, visibility
+from .core import heads, late, loose, metadata, rows, sessions, turns, visibility
 from .core.prelude import Room
 from .core.turns import OpenTurn
 from .db.database import Database, Tx
@@ -117,7 +117,7 @@ class Turn:
             if at is not None:
                 items = items[self._stored(items, at) :]
             for parsed, _ in items:
-                _refuse_bad_metadata(parsed)
+                _refuse_what_is_ours(parsed)
             if items:
                 self._keep(items)
 
@@ -130,13 +130,13 @@ class Turn:
         with self._db.read() as tx:
             for place in range(count):
                 row = tx.one(Q.chunk_at, session=self.session_id, begin_seq=self._state.begin_seq, at=at + place)
-                if row is None or canonical.parse(row[0]) != canonical.parse(items[place][1]):
+                if row is None or not canonical.same(row[0], items[place][1]):
                     raise ChunkGap(self.id, at + place, have, "holds another chunk; nothing was changed")
         return count
 
     def _keep(self, items: list[tuple[dict[str, Any], str]]) -> None:
         try:
-            touched = [self._state.fold.apply(parsed) for parsed, _ in items]
+            touched = [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items]
         except PalaverError:
             self._stale = len(items) > 1
             raise
@@ -146,6 +146,12 @@ class Turn:
             self._stale = True
             raise
         self._state.chunks += len(items)
+
+    def _fold(self, chunk: dict[str, Any], *, last: bool) -> int | None:
+        touched = self._state.fold.apply(chunk)
+        if not last and chunk["type"] == "finish" and self._state.fold.unresolved():
+            raise TurnWaiting(self.id)  # one by one, the next chunk would be refused
+        return touched
 
     def _refresh(self) -> None:
         """After a failed write the rows are the truth: take the state from them again."""
@@ -175,7 +181,7 @@ class Turn:
                 turns.rename_response(tx, self._state)
             if kinds & STEPS:
                 tx.later(Q.touch_session, session=self.session_id, now=now_ms())
-            if "finish" in kinds and self._state.fold.unresolved():
+            if items[-1][0]["type"] == "finish" and self._state.fold.unresolved():
                 self._set_waiting(tx)
         self._after(items, written)
 
@@ -507,7 +513,9 @@ def _is_result(chunk: dict[str, Any]) -> bool:
     return chunk["type"] in RESULTS and not chunk.get("preliminary")
 
 
-def _refuse_bad_metadata(chunk: dict[str, Any]) -> None:
+def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:
+    if chunk["type"] == rows.COMPACTION:
+        raise BadValue("data-compaction parts are written by compact(), not by hand")
     given = chunk.get("messageMetadata")
     if given is not None:
         metadata.as_given(given)

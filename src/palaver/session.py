@@ -209,6 +209,8 @@ class Session:
 
     def edit(self, message: str, content: Any, expected: int | None = None, **setup: Any) -> Turn:
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
+        if content is None or content == []:
+            raise BadValue("an edit needs something to say instead; rewind() takes a message back")
         return self._begin_sibling(message, content, expected, _Setup(**setup) if setup else _Setup())
 
     def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: _Setup) -> Turn:
@@ -273,7 +275,7 @@ class Session:
         return Session(self._store, new)
 
     def materialise(self) -> int:
-        """Write copies of the messages that live in other sessions, for readers who know only the contract; how many."""
+        """Copy the messages that live in other sessions, for readers who know only the contract; how many."""
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, stamps=0)
             return materialise.materialise(tx, head)
@@ -283,6 +285,7 @@ class Session:
     ) -> None:
         """Back to a turn, or to right after a message. Nothing is lost: undo() returns."""
         wanted = _name_of(to)
+        canonical.check_text("reason", reason)
         if wanted is None:
             raise BadValue("rewind needs a turn or a message to go back to")
         self._move(lambda tx, head: refs.rewind(tx, head, wanted, reason), expected)
@@ -297,6 +300,7 @@ class Session:
     def move(self, to: str | TurnInfo | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
         wanted = _name_of(to)
+        canonical.check_text("reason", reason)
 
         def work(tx: Tx, head: Head) -> Head:
             if wanted is not None and wanted not in {t.id for t in events.tree(tx, self.id) if t.sealed_at}:
@@ -337,6 +341,7 @@ class Session:
         """A unique name, in its namespace, for this session (or for one of its turns)."""
         check_column("name", name)
         check_column("namespace", namespace)
+        canonical.check_text("reason", reason)
         with self._store.db.write(hard=True) as tx:
             sessions.add_alias(tx, self.id, name, namespace, turn, reason)
 
@@ -349,6 +354,7 @@ class Session:
         """Make turns of everything another program wrote into this session; False if there was nothing."""
         with self._store.db.write(hard=True) as tx:
             head = heads.take(tx, self.id, stamps=0)
+            prelude.refuse_closed(head)
             return prelude.settle(tx, self._store.room, head, everywhere=True).revision != head.revision
 
 
@@ -379,7 +385,7 @@ class _Setup:
     ) -> None:
         self.model = None if model is None else sessions.as_model(model)
         self.agent = check_column("agent", agent)
-        self.prompt = system_prompt
+        self.prompt = canonical.check_text("system prompt", system_prompt)
         self.digest = None if system_prompt is None else sha256(system_prompt.encode()).hexdigest()
         self.trigger = trigger
         self.snapshot_id = snapshot_id
@@ -431,7 +437,7 @@ def _sibling_place(
             parent = tx.one(Q.parent_of, turn=head.turn_id)
             assert parent is not None and head.turn_id is not None
             return parent[0], refs.entries_of(tx, head.turn_id), None
-    turn_id, message = refs.find_message(tx, head, message, on_path=True)
+    turn_id, message = refs.find_message(tx, head, message, on_path=True, in_tail=True)
     row = tx.one(Q.get_message, id=message)
     if row is None:
         raise MessageNotFound(message)

@@ -53,10 +53,14 @@ class Store:
         self.room = Room(self._owner.is_dead)
         self.sessions = Sessions(self)
         self._open: dict[str, Turn] = {}
+        self._closed = False
         self.recover()
 
     def close(self) -> None:
-        """Seal, as aborted, what this process left open, and let go of the file."""
+        """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
+        if self._closed:
+            return
+        self._closed = True
         for turn in list(self._open.values()):
             if turn.status == "streaming":
                 _abort(turn)
@@ -104,6 +108,8 @@ class Store:
         for session_id in found:
             with self.db.write(hard=True) as tx:
                 head = heads.take(tx, session_id, stamps=0)
+                if head.deleted_at is not None or head.archived_at is not None:
+                    continue
                 moved += prelude.settle(tx, self.room, head, everywhere=True).revision != head.revision
         return moved
 
@@ -248,6 +254,7 @@ class Sessions:
                 found = {r[0] for r in tx.all(Q.find_alias_anywhere, name=name)}
             else:
                 found = {r[0] for r in tx.all(Q.find_alias, namespace=namespace, name=name)}
+            found = {each for each in found if (tx.one(Q.session_for_update, session=each) or (0, 0, 0))[2] is None}
         if len(found) > 1:
             raise BadValue(f"{name!r} names {len(found)} sessions; say which namespace you mean")
         if not found:

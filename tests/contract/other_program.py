@@ -1,8 +1,7 @@
 """Another implementation of the contract: standard library only, its own DDL, its own ids, its own habits.
 
 It stands for any program that follows the written contract and has never heard of Palaver. It always runs as a
-process of its own: `python other_program.py make FILE [KIND]`, `… talk FILE COUNT SESSION…`, `… watch FILE`, and
-`… sql FILE` (statements as JSON on standard input, their rows as JSON on standard output).
+process of its own: `python other_program.py make FILE KIND`, `… talk FILE COUNT SESSION…` or `… watch FILE`.
 """
 
 from __future__ import annotations
@@ -202,9 +201,7 @@ def _put_message(
     db: sqlite3.Connection, message: str, session: str, role: str, metadata: str, parts: tuple[str, ...], at: int
 ) -> None:
     times = {"created_at": at, "updated_at": at}
-    put(
-        db, "chat_messages", {"id": message, "session_id": session, "role": role, "metadata_json": metadata, **times}
-    )
+    put(db, "chat_messages", {"id": message, "session_id": session, "role": role, "metadata_json": metadata, **times})
     for index, data in enumerate(parts):
         part = json.loads(data)
         row = {"id": f"prt_{message[4:26]}{index:04d}", "message_id": message, "session_id": session}
@@ -279,13 +276,6 @@ def _tail() -> str:
     return "".join(random.choices(string.ascii_letters + string.digits, k=14))
 
 
-def run_sql(path: str) -> None:
-    """Statements from standard input: [[text, parameters], …]; what each returned goes to standard output."""
-    db = connect(path)
-    json.dump([db.execute(text, params).fetchall() for text, params in json.load(sys.stdin)], sys.stdout)
-    db.close()
-
-
 def main(verb: str, path: str, *rest: str) -> None:
     if verb == "make":
         make(path, *rest)
@@ -293,8 +283,6 @@ def main(verb: str, path: str, *rest: str) -> None:
         talk(path, int(rest[0]), list(rest[1:]))
     elif verb == "watch":
         watch(path)
-    elif verb == "sql":
-        run_sql(path)
     else:
         raise SystemExit(f"no verb {verb}")
 

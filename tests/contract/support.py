@@ -8,8 +8,10 @@ import sys
 import time
 from collections.abc import Iterator, Sequence
 from contextlib import closing, contextmanager
+from functools import cache
 from hashlib import sha256
 from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import Any
 
 import apsw
@@ -90,9 +92,19 @@ def assert_prefix(rebuilt: Sequence[dict[str, Any]], ours: Sequence[dict[str, An
 # ---------------------------------------------------------------- other processes
 
 
+@cache
+def _made(kind: str) -> bytes:
+    """A file that only the other program has ever touched, closed."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder) / "theirs.db"
+        command = [sys.executable, str(OTHER), "make", str(path), kind]
+        subprocess.run(command, check=True, timeout=WAIT)
+        assert [file.name for file in path.parent.iterdir()] == ["theirs.db"]
+        return path.read_bytes()
+
+
 def make_foreign(path: str | Path, kind: str = "plain") -> None:
-    """A file that only the other program has ever touched."""
-    _run_other("make", str(path), kind)
+    Path(path).write_bytes(_made(kind))
 
 
 @contextmanager
@@ -109,11 +121,13 @@ def other(verb: str, path: str | Path, *args: str) -> Iterator[subprocess.Popen[
         process.communicate(timeout=WAIT)
 
 
-def sql(path: str | Path, *statements: str | tuple[str, Sequence[Any]]) -> list[list[list[Any]]]:
-    """Run statements as another program would, in a process of its own; the rows of each."""
-    pairs = [(s, []) if isinstance(s, str) else (s[0], list(s[1])) for s in statements]
-    rows: list[list[list[Any]]] = json.loads(_run_other("sql", str(path), given=json.dumps(pairs)))
-    return rows
+def sql(path: str | Path, *statements: str | tuple[str, Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
+    """Plain SQL on a connection of its own, with parameters or without; the rows of each statement."""
+    pairs = [(given, ()) if isinstance(given, str) else given for given in statements]
+    with closing(apsw.Connection(str(path))) as db:
+        db.set_busy_timeout(5000)
+        db.execute("PRAGMA foreign_keys = ON")
+        return [list(db.execute(text, params)) for text, params in pairs]
 
 
 def put_row(path: str | Path, session_id: str, text: str, role: str = "user", *, at: int | None = None) -> str:
@@ -129,12 +143,6 @@ def put_row(path: str | Path, session_id: str, text: str, role: str = "user", *,
         db.execute("INSERT INTO chat_parts VALUES (?, ?, ?, 0, 'text', ?, NULL, NULL, ?, ?)", part)
         db.execute("COMMIT")
     return message
-
-
-def _run_other(verb: str, *args: str, given: str = "") -> str:
-    done = subprocess.run([sys.executable, OTHER, verb, *args], input=given, capture_output=True, text=True, timeout=WAIT)
-    assert done.returncode == 0, done.stderr
-    return done.stdout
 
 
 def judge_alone(path: str | Path) -> judge.Verdict:

@@ -74,7 +74,7 @@ def test_counts_and_cost_default_to_zero(store: palaver.Store) -> None:
         f"{row} VALUES ('ses_x', 'a', '{{}}', '[]', '{{}}', 1, 1)",
         f"SELECT {columns}, typeof(cost_usd) FROM chat_sessions WHERE id = 'ses_x'",
     )
-    assert found == [[0, 0, 0, 0, 0, 0, 0.0, "real"]]
+    assert found == [(0, 0, 0, 0, 0, 0, 0.0, "real")]
 
 
 @pytest.mark.parametrize(("promise", "table", "columns"), judge.INDEXES)
@@ -122,7 +122,7 @@ def test_another_program_may_insert_update_and_delete_in_every_table(store: pala
         "DELETE FROM chat_sessions",
         "SELECT (SELECT count(*) FROM chat_messages), (SELECT count(*) FROM chat_parts)",
     )
-    assert left == [[0, 0]]
+    assert left == [(0, 0)]
 
 
 # ---------------------------------------------------------------- pragmas
@@ -167,7 +167,7 @@ def test_a_store_in_memory_keeps_foreign_keys_too() -> None:
 
 def test_a_reopened_store_is_in_wal_mode_whatever_another_program_did(path: str) -> None:
     palaver.open(path).close()
-    assert sql(path, "PRAGMA journal_mode = DELETE")[-1] == [["delete"]]
+    assert sql(path, "PRAGMA journal_mode = DELETE")[-1] == [("delete",)]
     with palaver.open(path) as store:
         assert {c.pragma("journal_mode") for c in connections(store)} == {"wal"}
 

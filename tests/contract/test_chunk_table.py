@@ -50,7 +50,9 @@ class Stream:
             return list(db.execute(query, params))
 
     def session_row(self) -> tuple[Any, ...]:
-        columns = "updated_at, prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens"
+        columns = (
+            "updated_at, prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens"
+        )
         return self.sql(f"SELECT {columns} FROM chat_sessions WHERE id = ?", self.session.id)[0]
 
 

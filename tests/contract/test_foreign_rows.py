@@ -4,16 +4,14 @@ of created_at, and what it changes or removes of ours is never a crash."""
 from __future__ import annotations
 
 import json
-import sys
 from collections.abc import Iterator
 
-import apsw
 import pytest
 
 import palaver
 
 from . import judge
-from .support import WAIT, answer, assert_agrees, other, put_row, say, stream, texts
+from .support import WAIT, answer, assert_agrees, other, put_row, say, sql, stream, texts
 
 
 @pytest.fixture
@@ -33,11 +31,7 @@ def agreement(request: pytest.FixtureRequest, store: palaver.Store) -> Iterator[
 
 def run(store: palaver.Store, statement: str, *params: object) -> None:
     """Plain SQL of another program."""
-    db = apsw.Connection(store.path)
-    db.set_busy_timeout(5000)
-    db.execute("PRAGMA foreign_keys = ON")
-    db.execute(statement, params)
-    db.close()
+    sql(store.path, (statement, params))
 
 
 def kinds(session: palaver.Session) -> list[str]:
@@ -117,7 +111,9 @@ def test_every_verb_that_moves_the_head_takes_the_rows_first(
     }
     verbs[verb]()
     with judge.opened(store.path) as db:
-        listed = list(db.execute("SELECT t.kind FROM turn_entries e JOIN turns t ON t.id = turn_id WHERE ref = ?", (message,)))
+        listed = list(
+            db.execute("SELECT t.kind FROM turn_entries e JOIN turns t ON t.id = turn_id WHERE ref = ?", (message,))
+        )
     assert ("foreign",) in listed
     assert_agrees(store)
 
@@ -157,24 +153,14 @@ def test_a_session_that_another_program_made_beside_ours_opens_too(store: palave
     run(
         store,
         "INSERT INTO chat_sessions (id, agent, model_json, permissions_json, metadata_json, created_at, updated_at)"
-        " VALUES ('ses_9c82cc000001Abcdefghij0123', 'x', '{\"provider_id\":\"p\",\"model_id\":\"m\"}', '[]', '{}', ?1, ?1)",
-        1_760_000_000_000,
+        " VALUES ('ses_9c82cc000001Abcdefghij0123', 'x', ?, '[]', '{}', 1760000000000, 1760000000000)",
+        '{"provider_id":"p","model_id":"m"}',
     )
     session = store.sessions.get("ses_9c82cc000001Abcdefghij0123")
     put_row(store.path, session.id, "hello")
     assert texts(session.messages()) == ["hello"]
     say(session, "hello back", "hi")
     assert kinds(session) == ["foreign", "turn"]
-
-
-def test_rows_with_old_times_are_found_after_a_reopen(path: str, store: palaver.Store, session: palaver.Session) -> None:
-    """Written while nobody looked, dated long before the last look: opening looks everywhere."""
-    message = put_row(path, session.id, "dated", at=1_760_000_000_000)
-    with palaver.open(path) as again:
-        say(again.sessions.get(session.id), "two", "second")
-        with judge.opened(path) as db:
-            assert list(db.execute("SELECT count(*) FROM turn_entries WHERE ref = ?", (message,))) == [(1,)]
-    run(store, "DELETE FROM chat_messages WHERE id = ?", message)
 
 
 # ---------------------------------------------------------------- both at work
@@ -222,11 +208,6 @@ def test_a_long_stream_survives_a_busy_neighbour(store: palaver.Store, session: 
     assert ("word " * 400).strip() in texts(found)
     assert [t for t in texts(found) if "other program" in t] == [w[3] for w in json.loads(said)]
     assert kinds(session) == ["turn", "turn"]
-
-
-def test_the_neighbour_runs_on_the_standard_library_alone() -> None:
-    assert "palaver" not in sys.modules["contract.other_program"].__dict__
-    assert "palaver" not in judge.__dict__
 
 
 # ---------------------------------------------------------------- damage
@@ -338,3 +319,29 @@ def test_an_archive_by_another_program_is_an_archive(store: palaver.Store, sessi
     assert list(store.sessions) == []
     with pytest.raises(palaver.SessionArchived):
         session.turn("hello")
+
+
+def test_damage_rows_dated_long_ago_are_found_after_a_reopen_and_reported(
+    path: str, store: palaver.Store, session: palaver.Session
+) -> None:
+    """Written while nobody looked, dated long before the last look: opening looks everywhere."""
+    message = put_row(path, session.id, "dated", at=1_760_000_000_000)
+    with palaver.open(path) as again:
+        say(again.sessions.get(session.id), "two", "second")
+        with judge.opened(path) as db:
+            assert list(db.execute("SELECT count(*) FROM turn_entries WHERE ref = ?", (message,))) == [(1,)]
+        assert sorted(texts(session.messages())) == ["dated", "first", "one", "second", "two"]
+        assert [p for p in again.verify() if message in p.where + p.what] != []
+
+
+def test_damage_a_session_with_an_open_turn_is_deleted_and_the_store_still_closes_and_opens(
+    path: str, store: palaver.Store, session: palaver.Session
+) -> None:
+    with palaver.open(path) as again:
+        turn = again.sessions.get(session.id).turn("two")
+        turn.write({"type": "text-start", "id": "t"})
+        run(store, "DELETE FROM chat_sessions WHERE id = ?", session.id)
+        with pytest.raises(palaver.PalaverError):
+            turn.write({"type": "source-url", "sourceId": "s", "url": "https://example.org"})
+    with palaver.open(path) as again:
+        say(again.sessions.create("coder"), "still", "here")

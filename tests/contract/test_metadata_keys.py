@@ -1,4 +1,4 @@
-"""Every key that the contract keeps in metadata_json, and the JSON columns beside it: where it appears, who may set it."""
+"""Every key that the contract keeps in metadata_json, where it appears and who may set it; and the JSON columns."""
 
 from __future__ import annotations
 
@@ -39,7 +39,8 @@ def metadata(store: palaver.Store, role: str) -> list[dict[str, Any]]:
 
 def column(store: palaver.Store, session: palaver.Session, name: str) -> Any:
     with judge.opened(store.path) as db:
-        return list(db.execute(f"SELECT {name} FROM chat_sessions WHERE id = ?", (session.id,)))[0][0]
+        ((value,),) = db.execute(f"SELECT {name} FROM chat_sessions WHERE id = ?", (session.id,))
+        return value
 
 
 # ---------------------------------------------------------------- keys a turn sets

@@ -116,7 +116,9 @@ class Machine(RuleBasedStateMachine):
 
     def choose_turn(self, pick: int, *status: str) -> Turn | None:
         """An open turn that we hold a handle of."""
-        found = [t for s in self.world.sessions.values() for t in s.open if t.status in status and t.key in self.handles]
+        found = [
+            t for s in self.world.sessions.values() for t in s.open if t.status in status and t.key in self.handles
+        ]
         return found[pick % len(found)] if found else None
 
     def both(self, real: Callable[[], Any], expected: Callable[[Any], Any]) -> tuple[Any, Any]:
@@ -167,6 +169,14 @@ class Machine(RuleBasedStateMachine):
     def has_room(self) -> bool:
         return len(self.world.sessions) < MAX_SESSIONS
 
+    def is_open(self) -> bool:
+        """Some session takes writes."""
+        return self.choose(0) is not None
+
+    def has_said(self) -> bool:
+        session = self.choose(0)
+        return session is not None and any(s.path() for s in self.world.sessions.values())
+
     @precondition(has_room)
     @rule(pick=PICK, spawn=st.booleans())
     def create(self, pick: int, spawn: bool) -> None:
@@ -176,7 +186,9 @@ class Machine(RuleBasedStateMachine):
         self.note("spawn" if parent else "create")
 
     @precondition(has_room)
-    @rule(pick=PICK, where=st.sampled_from(["head", "turn", "message", "open turn", "stray", "open message"]), place=PICK)
+    @rule(
+        pick=PICK, where=st.sampled_from(["head", "turn", "message", "open turn", "stray", "open message"]), place=PICK
+    )
     def fork(self, pick: int, where: str, place: int) -> None:
         session = self.choose(pick, archived=True)
         if session is None:
@@ -202,6 +214,7 @@ class Machine(RuleBasedStateMachine):
         }[where]
         return found[pick % len(found)] if found else None
 
+    @precondition(is_open)
     @rule(pick=PICK)
     def archive(self, pick: int) -> None:
         session = self.choose(pick)
@@ -248,11 +261,15 @@ class Machine(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ turns
 
+    @precondition(is_open)
     @rule(pick=PICK, shape=PICK, current=st.booleans())
     def begin(self, pick: int, shape: int, current: bool) -> None:
+        self._begin(pick, shape, current)
+        self.note("begin")
+
+    def _begin(self, pick: int, shape: int, current: bool = False) -> int:
         session = self.choose(pick)
-        if session is None:
-            return
+        assert session is not None
         owner, _ = self.writer(shape)
         given, messages = self.words(shape)
         expected = session.revision if current else None
@@ -261,8 +278,9 @@ class Machine(RuleBasedStateMachine):
             lambda _: self.world.begin(session.id, messages, owner, expected),
         )
         self.began(handle, turn)
-        self.note("begin")
+        return int(turn.key)
 
+    @precondition(is_open)
     @rule(pick=PICK, whole=st.booleans())
     def stale(self, pick: int, whole: bool) -> None:
         """With a revision that is not the session's: HeadConflict, and nothing changes."""
@@ -277,6 +295,7 @@ class Machine(RuleBasedStateMachine):
         assert (error.expected, error.actual, error.stray) == (wrong, session.revision, None)
         self.note("commit with a stale revision" if whole else "begin with a stale revision")
 
+    @precondition(is_open)
     @rule(pick=PICK, answered=st.booleans(), counted=st.booleans())
     def commit(self, pick: int, answered: bool, counted: bool) -> None:
         session = self.choose(pick)
@@ -299,6 +318,10 @@ class Machine(RuleBasedStateMachine):
     def append(self, pick: int, picks: list[int], at_once: bool) -> None:
         turn = self.choose_turn(pick, "streaming")
         assert turn is not None
+        self._append(turn, picks, at_once)
+        self.note("append")
+
+    def _append(self, turn: Turn, picks: list[int], at_once: bool) -> None:
         handle = self.handles[turn.key]
         chunks: list[Any] = []
         for one in picks:
@@ -314,7 +337,6 @@ class Machine(RuleBasedStateMachine):
         if at_once:
             handle.append(chunks)
         assert (handle.status, handle.chunks) == (turn.status, turn.fold.chunks)
-        self.note("append")
 
     @precondition(lambda self: self.choose_turn(0, "streaming"))
     @rule(pick=PICK, wrong=st.sampled_from(MALFORMED), after_a_good_one=st.booleans())
@@ -334,19 +356,20 @@ class Machine(RuleBasedStateMachine):
     def seal(self, pick: int, status: str | None) -> None:
         turn = self.choose_turn(pick, "streaming", "waiting")
         assert turn is not None
-        lost = turn.base != self.world.sessions[turn.session].revision
-        handle = self.handles.pop(turn.key)
-        actual = self.world.sessions[turn.session].revision
-        ended = status or ("completed" if turn.fold.ended_as == "completed" else None)
+        self._seal(turn, status)
+
+    def _seal(self, turn: Turn, status: str | None) -> None:
+        """No status means what the stream said; a writer that resumed the turn did not hear it."""
+        handle, actual = self.handles[turn.key], self.world.sessions[turn.session].revision
+        lost, status = turn.base != actual, status or (turn.fold.ended_as if handle._resumed else None)
         try:
-            handle.seal(ended or turn.fold.ended_as) if status is None and handle._resumed else handle.seal(status)
+            handle.seal(status)
         except palaver.HeadConflict as error:
             assert lost, "it stood on the current revision"
             assert (error.expected, error.actual, error.stray) == (turn.base, actual, turn.id)
         else:
             assert not lost, "the head had moved"
         self.world.seal(turn, status or turn.fold.ended_as)
-        self.handles[turn.key] = handle
         assert handle.status == turn.status
         self.note(f"seal {turn.status}")
 
@@ -361,6 +384,29 @@ class Machine(RuleBasedStateMachine):
             lambda _: self.world.count(turn, given),
         )
         self.note("usage")
+
+    @precondition(is_open)
+    @rule(pick=PICK, shape=PICK, picks=st.lists(PICK, min_size=1, max_size=5))
+    def exchange(self, pick: int, shape: int, picks: list[int]) -> None:
+        """A question and its answer, as most turns are."""
+        key = self._begin(pick, shape)
+        self._append(self.world.turns[key], picks, at_once=False)
+        self._seal(self.world.turns[key], "completed")
+        self.note("exchange")
+
+    @precondition(is_open)
+    @rule(pick=PICK, shape=PICK, approval=st.booleans())
+    def ask_a_tool(self, pick: int, shape: int, approval: bool) -> None:
+        """A turn that ends with an open tool call, and so waits."""
+        turn = self.world.turns[self._begin(pick, shape)]
+        call = f"c-{self.new()}"
+        chunks = [{"type": "tool-input-available", "toolCallId": call, "toolName": "run", "input": {"q": 1}}]
+        if approval:
+            chunks.append({"type": "tool-approval-request", "toolCallId": call, "approvalId": f"p-{call}"})
+        for chunk in [*chunks, {"type": "finish"}]:
+            self.world.append(turn, chunk)
+            self.handles[turn.key].write(chunk)
+        self.note("ask a tool")
 
     # ------------------------------------------------------------ waiting
 
@@ -465,6 +511,7 @@ class Machine(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ moving the head
 
+    @precondition(is_open)
     @rule(pick=PICK, place=PICK, last=st.booleans())
     def regenerate(self, pick: int, place: int, last: bool) -> None:
         session = self.choose(pick)
@@ -482,6 +529,7 @@ class Machine(RuleBasedStateMachine):
             self.began(handle, turn)
             self.note("regenerate")
 
+    @precondition(has_said)
     @rule(pick=PICK, place=PICK, shape=st.integers(0, 2))
     def edit(self, pick: int, place: int, shape: int) -> None:
         session = self.choose(pick)
@@ -500,6 +548,7 @@ class Machine(RuleBasedStateMachine):
         self.began(handle, turn)
         self.note("edit")
 
+    @precondition(has_said)
     @rule(pick=PICK, place=PICK, where=st.sampled_from(["turn", "message", "message", "open turn", "open message"]))
     def rewind(self, pick: int, place: int, where: str) -> None:
         session = self.choose(pick)
@@ -514,6 +563,7 @@ class Machine(RuleBasedStateMachine):
         )
         self.note(f"rewind to {where}")
 
+    @precondition(has_said)
     @rule(pick=PICK, place=PICK)
     def move(self, pick: int, place: int) -> None:
         session = self.choose(pick)
@@ -528,6 +578,7 @@ class Machine(RuleBasedStateMachine):
         )
         self.note("move to a stray" if to in session.strays else "move")
 
+    @precondition(is_open)
     @rule(pick=PICK)
     def undo(self, pick: int) -> None:
         session = self.choose(pick)
@@ -568,6 +619,7 @@ class Machine(RuleBasedStateMachine):
     def _foreign(self, roles: list[str]) -> list[tuple[str, str, str]]:
         return [(f"other-{self.new()}", role, f"from elsewhere {self.count}") for role in roles]
 
+    @precondition(is_open)
     @rule(pick=PICK, everywhere=st.booleans())
     def adopt(self, pick: int, everywhere: bool) -> None:
         session = self.choose(pick)
@@ -641,6 +693,22 @@ class Machine(RuleBasedStateMachine):
             self._gone(name)
         self.open_writer()
         self.note("reopen")
+
+    # A rule under several names is drawn more often: talk is more common than trouble.
+    begin_b = begin_c = begin
+    exchange_b = exchange_c = exchange_d = exchange
+    ask_a_tool_b = ask_a_tool
+    append_b = append_c = append_d = append_e = append
+    seal_b = seal_c = seal_d = seal
+    resolve_b = resolve_c = resolve
+    resolve_late_b = resolve_late
+    fork_b = fork_c = fork_d = fork
+    rewind_b = rewind_c = rewind
+    regenerate_b = regenerate
+    edit_b = edit
+    undo_b = undo
+    redo_b = redo_c = redo
+    foreign_messages_b = foreign_messages
 
     # ------------------------------------------------------------ after each step
 

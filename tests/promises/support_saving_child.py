@@ -158,12 +158,20 @@ def commits(options: Options) -> None:
     store.close()
 
 
+def walks(options: Options) -> None:
+    """Look for a session's family."""
+    store = palaver.open(options["path"])
+    session = store.sessions.get(options["session"])
+    say(done="walk", ancestors=session.ancestors()[:10], descendants=session.descendants()[:10])
+    store.close()
+
+
 def power(options: Options) -> None:
     """Every kind of write, over a file system that keeps a log of what reached the disk."""
     support_power.record(options["path"], options["log"], options["durability"], options["turns"])
 
 
-WORKLOADS = {work.__name__: work for work in (chatter, model_stub, script, stream, commits, power)}
+WORKLOADS = {work.__name__: work for work in (chatter, model_stub, script, stream, commits, walks, power)}
 
 if __name__ == "__main__":
     plant_from_environment()

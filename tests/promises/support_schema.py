@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver import clock
+from palaver import clock, ids
 
 ROOT = Path(__file__).parents[2]
 CHILD_SECONDS = 120
@@ -220,8 +220,10 @@ class Clock:
 
 
 def freeze_clock(patch: pytest.MonkeyPatch, ms: int) -> Clock:
+    """Ids start anew with it, and afterwards go on from where they were."""
     frozen = Clock(ms)
     patch.setattr(clock, "_now_ns", frozen)
+    patch.setattr(ids, "_last", 0)
     return frozen
 
 

@@ -1,4 +1,4 @@
-"""The chunk → upsert table (row 51): what every kind of chunk does to the part rows, in order, out of order, repeated."""
+"""The chunk → upsert table (row 51): what every chunk does to the part rows, in order, out of order, repeated."""
 
 from __future__ import annotations
 

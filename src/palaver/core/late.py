@@ -7,6 +7,7 @@ from typing import Any
 from .. import canonical, chunks
 from ..db.database import Tx
 from ..db.queries import Q
+from ..errors import ChunkError
 from ..folding import Fold
 from . import heads, metadata, rows, turns
 from .refs import entries_of, start_of_message
@@ -17,6 +18,8 @@ def keep(tx: Tx, turn_id: str, data: dict[str, Any]) -> str:
     row = tx.one(Q.get_turn, turn=turn_id)
     assert row is not None
     session_id, parent_id, response_id = row[2], row[1], row[10]
+    if response_id is None:
+        raise ChunkError(f'No tool invocation found for tool call ID "{data["tool_call_id"]}".')
     head = heads.take(tx, session_id, stamps=1)
     message = _answered(tx, response_id, bool(row[22]), data)
     entries = entries_of(tx, turn_id)

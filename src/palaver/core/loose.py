@@ -67,9 +67,9 @@ def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[
     since = 0 if everywhere else max(0, head.looked_at - MARGIN_MS)
     started = monotonic()
     found = find(tx, head.session_id, since)
-    if not found:
+    if not found:  # what was found is looked at again until it is adopted
         looks.done(head.session_id, generation, monotonic() - started)
-    tx.later(Q.looked, session=head.session_id, at=min(head.last_at, now_ms()))
+        tx.later(Q.looked, session=head.session_id, at=min(head.last_at, now_ms()))
     return found
 
 
@@ -104,6 +104,7 @@ def take_in(tx: Tx, turn: OpenTurn, found: list[LooseMessage]) -> None:
     for _, _, lines in groups:
         for line in lines:
             turn.add(tx, line.kind, line.ref, line.client_id, line.salt, line.leaf)
+    tx.later(Q.set_preview, session=turn.session_id, preview=previews.recompute(tx, turn.session_id))
 
 
 def lines_of(tx: Tx, message: LooseMessage) -> list[Entry]:

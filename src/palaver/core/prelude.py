@@ -57,7 +57,8 @@ def settle(tx: Tx, room: Room, head: Head, *, moving_on: bool = False, everywher
     if head.open_turns:
         head = recovery.recover(tx, head, room.is_dead)
         if moving_on:
-            head = recovery.close_waiting(tx, head)
+            head = recovery.close_waiting(tx, head, room.is_dead)
+            head = recovery.recover(tx, head, room.is_dead)
     found = loose.look(tx, head, room.looks, everywhere=everywhere)
     if found and not stands_still(tx, head):
         head = heads.take(tx, head.session_id, stamps=0)

@@ -31,10 +31,12 @@ def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     return head
 
 
-def close_waiting(tx: Tx, head: Head) -> Head:
-    """The user moved on: the first waiting turn lands with its open tools closed, others become strays."""
+def close_waiting(tx: Tx, head: Head, is_dead: IsDead) -> Head:
+    """The user moved on: the first waiting turn lands with its open tools closed, others become strays. While somebody
+    still streams on this revision, they are left to the race."""
     rows = tx.all(Q.open_turns, session=head.session_id)
-    if any(row[1] == head.revision and row[2] == "streaming" for row in rows):
+    streaming = [row for row in rows if row[1] == head.revision and row[2] == "streaming"]
+    if any(row[3] is not None and not is_dead(row[3]) for row in streaming):
         return head
     for turn_id, base, status, *_ in rows:
         if status != "waiting":

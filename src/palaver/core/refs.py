@@ -32,7 +32,7 @@ def find_place(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
     """What `to=` and `at=` mean: a turn id, a message id, or the id a client knows a message by."""
     if wanted.startswith(ids.TURN):
         return Place(_find_turn(tx, head, wanted, on_path=on_path), None)
-    turn_id, message_id = find_message(tx, head, wanted, on_path=on_path)
+    turn_id, message_id = find_message(tx, head, wanted, on_path=on_path, in_tail=not on_path)
     return _place_after(tx, turn_id, message_id)
 
 
@@ -44,9 +44,10 @@ def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> str:
     return turn_id
 
 
-def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> tuple[str, str]:
-    """(turn, message row) for a row id or a client id; the nearest to the head wins."""
-    path = visibility.path(tx, head.turn_id)
+def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: bool) -> tuple[str, str]:
+    """(turn, message row) for a row id or a client id; the newest wins: open turns, then from the head back."""
+    open_turns = [row[0] for row in tx.all(Q.open_turns, session=head.session_id) if row[1] == head.revision]
+    path = (open_turns[::-1] if in_tail else []) + visibility.path(tx, head.turn_id)
     order = {turn_id: place for place, turn_id in enumerate(path)}
     rows = tx.all(Q.turns_of_message, message=wanted)
     found = [(order[r[0]], r[0], wanted) for r in rows if r[0] in order]
@@ -175,7 +176,7 @@ class _Log:
         for at in reversed(trail):
             if self.lines[at][1] == "redo":
                 stack.pop()
-            elif self.lines[self.state(at - 1)][1] != "begin":  # a turn that was open then cannot come back
+            elif self.lines[self.state(at - 1)][1] not in ("begin", "delete"):  # what was open then cannot come back
                 stack.append(self.state(at - 1))
         return stack
 

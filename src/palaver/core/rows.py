@@ -145,21 +145,10 @@ def _parts_of(message: dict[str, Any]) -> list[Any]:
         return [{"type": "text", "text": content}]
     parts = message.get("parts", [])
     if isinstance(parts, Raw):
-        parts = _split_array(parts)
+        parts = canonical.open_array(parts)
     if not isinstance(parts, list | tuple):
         raise BadValue("`parts` is a list")
     return list(parts)
-
-
-def _split_array(raw: Raw) -> list[Any]:
-    """The elements of a JSON array, each as it was written."""
-    import msgspec
-
-    try:
-        return msgspec.json.decode(bytes(raw), type=list[Raw])
-    except msgspec.DecodeError:
-        parts: list[Any] = canonical.parse(raw)
-        return parts
 
 
 def _metadata_of(message: dict[str, Any], extra: dict[str, Any] | None) -> str:

@@ -231,7 +231,9 @@ def _cursor(last: SessionInfo) -> str:
 
 def _read_cursor(text: str) -> tuple[int, str]:
     try:
-        at, _, session_id = base64.urlsafe_b64decode(text.encode()).decode().partition(" ")
+        at, _, session_id = base64.b64decode(text, altchars=b"-_", validate=True).decode().partition(" ")
+        if not session_id or not 0 <= int(at) < FAR:
+            raise ValueError
         return int(at), session_id
     except (ValueError, binascii.Error):
         raise BadValue(f"{text!r} is not a cursor; take the one of the page before") from None

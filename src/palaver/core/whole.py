@@ -10,8 +10,9 @@ from typing import Any, NamedTuple
 
 from .. import ids
 from ..db.database import Tx
+from ..db.queries import Q
 from ..model import TurnInfo
-from . import heads, loose, prelude, turns, visibility
+from . import heads, loose, prelude, previews, turns, visibility
 from .heads import Head
 from .prelude import Room
 from .rows import NewMessage
@@ -58,6 +59,8 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
     lines = [line for message in beside for line in loose.lines_of(tx, message)]
     turn = _write(tx, head, given, lines, parent_id=head.turn_id)
     head = turns.land(tx, head, turn, kind="seal")
+    if beside:
+        tx.later(Q.set_preview, session=given.session_id, preview=previews.recompute(tx, given.session_id))
     if head.open_turns:
         visibility.hide_open_turns(tx, head)
     return _info(turn)

@@ -41,6 +41,8 @@ _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL 
 _PAGE_SIZE = 2048
 _CHECKPOINT_PAGES = 2000
 
+_OURS = (apsw.Error, UnicodeEncodeError)  # what is translated on the way out
+
 _forks = 0
 
 
@@ -247,7 +249,10 @@ class SqliteDatabase:
 
     # ------------------------------------------------------------ errors, translated in one place
 
-    def _explain(self, error: apsw.Error, *, opening: bool = False) -> NoReturn:
+    def _explain(self, error: Exception, *, opening: bool = False) -> NoReturn:
+        if isinstance(error, UnicodeEncodeError):
+            raise BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column") from None
+        assert isinstance(error, apsw.Error)
         raise self._named(error, opening) from error
 
     def _named(self, error: apsw.Error, opening: bool) -> StoreError:
@@ -320,7 +325,7 @@ class _Read(_Statements):
         if self._connection.in_transaction:
             self._connection.execute("ROLLBACK")
         self._db._readers.append(self._connection)
-        if isinstance(error, apsw.Error):
+        if isinstance(error, _OURS):
             self._db._explain(error)
 
 
@@ -339,7 +344,7 @@ class _MemoryRead(_Statements):
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
         self._db._leave()
-        if isinstance(error, apsw.Error):
+        if isinstance(error, _OURS):
             self._db._explain(error)
 
 
@@ -380,7 +385,7 @@ class _Write(_Statements):
                     self._roll_back()
             finally:
                 self._db._leave()
-        if isinstance(error, apsw.Error):
+        if isinstance(error, _OURS):
             self._db._explain(error)
 
     def _roll_back(self) -> None:

@@ -12,7 +12,7 @@ The groups speak only the public API; each claim is one test, with its expected 
 
 import pytest
 
-_MODULES = "errors helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
+_MODULES = "errors group helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
 from .errors import Errors  # noqa: E402

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import suppress
 from typing import ClassVar
 
 import pytest
 
-from palaver import Session, Store
+from palaver import Session, Store, StoreClosed
 
 from .helpers import OpenStore
 
@@ -26,8 +27,12 @@ class Group:
         raise NotImplementedError("the engine's test class says how to open a store, as a fixture `open_store`")
 
     @pytest.fixture
-    def store(self, open_store: OpenStore) -> Store:
-        return open_store()
+    def store(self, open_store: OpenStore) -> Iterator[Store]:
+        """A store; when the test is over and it is still open, `verify` must find nothing in it."""
+        store = open_store()
+        yield store
+        with suppress(StoreClosed):
+            assert store.verify() == []
 
     @pytest.fixture
     def session(self, store: Store) -> Session:

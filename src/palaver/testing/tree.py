@@ -10,7 +10,7 @@ import palaver
 from palaver import HeadConflict, Session, Store
 
 from .group import Group
-from .helpers import OpenStore, ask, assistant, ids_of, refused, say, tell, texts, user
+from .helpers import OpenStore, ask, assistant, ids_of, leave_waiting, refused, say, tell, texts, user
 
 
 class Tree(Group):
@@ -70,6 +70,20 @@ class Tree(Group):
         say(session.turn([user("q2", id="q-2"), user("q3")]), "half")
         assert texts(session.fork(at=session.messages()[2]["id"])) == ["q1", "a1", "q2"]
         assert texts(session.fork(at=session.messages()[3]["id"])) == ["q1", "a1", "q2", "q3"]
+
+    def test_a_fork_of_a_waiting_turn_has_its_finished_messages(self, session: Session) -> None:
+        turn = leave_waiting(session, "Run it.")
+        fork = session.fork(at=turn.id)
+        assert (texts(fork), fork.waiting(), [t.id for t in session.waiting()]) == (["Run it."], [], [turn.id])
+
+    def test_times_increase_along_the_path_of_a_fork(self, session: Session) -> None:
+        for n in range(5):
+            session.commit(user(f"origin {n}"))
+        fork = session.fork()
+        for n in range(5):
+            fork.commit(user(f"fork {n}"))
+        started = [turn.started_at for turn in fork.path()]
+        assert (len(started), started) == (10, sorted(set(started)))
 
     def test_a_fork_at_the_head_does_not_take_an_open_turn_along(self, session: Session) -> None:
         ask(session, "q1", "a1")

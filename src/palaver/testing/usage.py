@@ -143,6 +143,17 @@ class Usages(Group):
         assert [m["metadata"] for m in session.messages()] == [in_force, in_force]
         assert session.info.agent == "coder"
 
+    def test_a_new_answer_by_another_model_leaves_the_question_as_it_was(self, session: Session) -> None:
+        ask(session, user("Hello?", id="q-1"), model="acme/m-1")
+        with session.regenerate(model="acme/m-2", agent="reviewer") as turn:
+            say(turn)
+        question, answered = session.messages()
+        assert question["metadata"] == {"model": {"provider_id": "acme", "model_id": "m-1"}}
+        assert answered["metadata"]["model"] == {"provider_id": "acme", "model_id": "m-2"} == session.info.model
+        with session.edit("q-1", "Bye?", model="acme/m-3") as turn:
+            say(turn)
+        assert [m["metadata"]["model"]["model_id"] for m in session.messages()] == ["m-3", "m-3"]
+
     def test_a_model_is_named_with_its_provider(self, session: Session) -> None:
         with refused(session, palaver.BadValue):
             session.turn("Hello?", model={"name": "m-1"})

@@ -147,4 +147,5 @@ DELETE FROM owners WHERE id = :id;
 -- Text parts of the user's first messages, in the order they were said.
 SELECT m.id, p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
  WHERE m.session_id = :session AND m.role = 'user' AND p.type = 'text'
+   AND EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
  ORDER BY m.created_at, m.id, p."index" LIMIT 50;

@@ -1,0 +1,102 @@
+"""What every command has: `--json`, `--store`, an example in its help, and documented keys of its JSON.
+
+A command's function gets a `Call` first: it opens the store, finds sessions, and knows where to print.
+"""
+
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import palaver
+from palaver import Session, Store
+
+from . import names, place
+from .screen import Screen
+
+Keys = dict[str, str]
+
+
+class Call:
+    """One run of a command."""
+
+    def __init__(self, store: str | None, json: bool) -> None:
+        self._given = store
+        self.json = json
+        self.screen = Screen()
+
+    @property
+    def path(self) -> str:
+        root = click.get_current_context().find_root().params.get("store")
+        return place.locate(self._given or root)
+
+    def store(self, *, create: bool = False) -> Store:
+        """Open the store until the command ends."""
+        path = self.path if create else place.require(self.path)
+        return click.get_current_context().with_resource(palaver.open(path))
+
+    def session(self, name: str) -> tuple[Store, Session]:
+        store = self.store()
+        return store, names.session(store, name)
+
+    def done(self, value: dict[str, Any], sentence: str) -> None:
+        """The answer of a command that changed something."""
+        if self.json:
+            self.screen.json(value)
+        else:
+            self.screen.say(self.screen.safe(sentence))
+
+
+class Command(click.Command):
+    """A command that shows how it is used."""
+
+    def __init__(self, *args: Any, examples: list[str], keys: Keys, **rest: Any) -> None:
+        super().__init__(*args, **rest)
+        self.examples = examples
+        self.keys = keys
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Example" if len(self.examples) == 1 else "Examples"):
+            for example in self.examples:
+                formatter.write(f"{'':>{formatter.current_indent}}{example}\n")
+
+
+def command(
+    name: str, *, examples: list[str], keys: Keys, store: bool = True
+) -> Callable[[Callable[..., int | None]], Command]:
+    """Make a command of a function. `keys` documents what `--json` prints."""
+
+    def make(work: Callable[..., int | None]) -> Command:
+        @functools.wraps(work)
+        def run(json: bool, store: str | None = None, **given: Any) -> int | None:
+            return work(Call(store, json), **given)
+
+        options = [_STORE, _JSON] if store else [_JSON]
+        decorated: Any = run
+        for option in options:
+            decorated = option(decorated)
+        return click.command(name, cls=Command, examples=examples, keys=keys)(decorated)
+
+    return make
+
+
+_JSON = click.option("--json", is_flag=True, help="Print JSON for programs; docs/cli.md has its keys.")
+_STORE = click.option("-s", "--store", metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
+
+
+class SessionName(click.ParamType):
+    """A session as a person names it; shells complete it."""
+
+    name = "session"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from .completion import sessions
+
+        return sessions(ctx, incomplete)
+
+
+def session_argument(**rest: Any) -> Callable[[Any], Any]:
+    return click.argument("session", type=SessionName(), **rest)

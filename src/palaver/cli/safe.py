@@ -1,0 +1,85 @@
+"""Text from the store, made safe for a terminal. Every stored string goes through `visible` before it is printed.
+
+A transcript may hold anything: escape sequences that move the cursor, rename the window or fill the clipboard, marks
+that turn text around, characters without width. Each becomes something to look at: ESC is shown as ␛, a backspace as ␈,
+everything else that is invisible or acts as \\u{202e}. What the terminal's encoding cannot say is escaped too.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+
+_ACTING = frozenset(("Cc", "Cf", "Zl", "Zp", "Cs"))
+_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # printable by name, yet nothing to see
+_BLANKS = re.compile("[" + "".join(sorted(_BLANK)) + "]")
+_CUT = 2  # columns that wide characters take
+
+
+def visible(text: str, *, lines: bool = False, encoding: str = "utf-8") -> str:
+    """The text with nothing left in it that acts on a terminal. `lines`: newlines and tabs stay."""
+    if not (text.isprintable() and _BLANKS.search(text) is None):
+        kept = "\n\t" if lines else ""
+        pictures = encoding == "utf-8"
+        text = "".join(c if c in kept or not _acts(c) else _picture(c, pictures) for c in text)
+    return text if encoding == "utf-8" else _escaped(text, encoding)
+
+
+def _acts(character: str) -> bool:
+    return character in _BLANK or unicodedata.category(character) in _ACTING
+
+
+def _picture(character: str, pictures: bool) -> str:
+    code = ord(character)
+    if pictures and code < 32:
+        return chr(0x2400 + code)
+    if pictures and code == 127:
+        return "\u2421"
+    return f"\\u{{{code:x}}}"
+
+
+def _escaped(text: str, encoding: str) -> str:
+    if text.isascii():
+        return text
+    return "".join(c if _fits(c, encoding) else f"\\u{{{ord(c):x}}}" for c in text)
+
+
+def _fits(character: str, encoding: str) -> bool:
+    try:
+        character.encode(encoding)
+    except (UnicodeEncodeError, LookupError):
+        return False
+    return True
+
+
+# ---------------------------------------------------------------- columns
+
+
+def width(text: str) -> int:
+    """How many columns a safe text takes."""
+    return len(text) if text.isascii() else sum(map(_columns, text))
+
+
+def _columns(character: str) -> int:
+    if unicodedata.combining(character):
+        return 0
+    return _CUT if unicodedata.east_asian_width(character) in "WF" else 1
+
+
+def shorten(text: str, columns: int, dots: str = "…") -> str:
+    """The text cut to fit, with dots where something is missing."""
+    if width(text) <= columns:
+        return text
+    if columns <= len(dots):
+        return dots[: max(0, columns)]
+    used, kept = len(dots), []
+    for character in text:
+        used += _columns(character)
+        if used > columns:
+            break
+        kept.append(character)
+    return "".join(kept).rstrip() + dots
+
+
+def pad(text: str, columns: int) -> str:
+    return text + " " * max(0, columns - width(text))

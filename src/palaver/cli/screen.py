@@ -1,0 +1,123 @@
+"""Where output goes: a terminal with colours and a width, a pipe with neither, or JSON for programs.
+
+Colours are plain ANSI, on a terminal only, and never with NO_COLOR. JSON is pure ASCII, so that no terminal can be
+attacked through it.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from collections.abc import Iterable
+from typing import Any, TextIO
+
+from palaver.canonical import Raw
+
+from . import safe
+
+_ANSI = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35"}
+WIDE = 120  # where there is no terminal to ask, long values are cut to about this
+
+
+class Screen:
+    """Standard output, and what it can do."""
+
+    def __init__(self, out: TextIO | None = None, *, raw: bool = False) -> None:
+        self.out = out or sys.stdout
+        self.raw = raw
+        self.encoding = _encoding(self.out)
+        self.tty = self.out.isatty()
+        self.colour = self.tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"
+        self.width = _columns(self.out) if self.tty else 0
+        self.dots = "…" if self.encoding == "utf-8" else "..."
+
+    def safe(self, text: object, *, lines: bool = False) -> str:
+        """A stored value, fit to be printed; as it is only if `--raw` asked for that."""
+        if self.raw:
+            return str(text)
+        return safe.visible(str(text), lines=lines, encoding=self.encoding)
+
+    def fit(self, text: str, columns: int | None = None) -> str:
+        """Cut to the terminal's width, or to so many columns; a pipe gets everything."""
+        if columns is None:
+            columns = self.width
+        return safe.shorten(text, columns, self.dots) if self.width else text
+
+    def line(self, *pieces: tuple[str, str] | str) -> None:
+        """One line of safe pieces, each plain or with a style, cut to the terminal's width."""
+        self.out.write(self.styled(*pieces) + "\n")
+
+    def styled(self, *pieces: tuple[str, str] | str) -> str:
+        room, made = self.width or sys.maxsize, []
+        for piece in pieces:
+            text, style = (piece, "") if isinstance(piece, str) else piece
+            text = safe.shorten(text, room, self.dots) if self.width else text
+            room -= safe.width(text) if self.width else 0
+            made.append(self.paint(text, style))
+        return "".join(made)
+
+    def paint(self, text: str, style: str) -> str:
+        if not (self.colour and style and text):
+            return text
+        codes = ";".join(_ANSI[name] for name in style.split())
+        return f"\x1b[{codes}m{text}\x1b[0m"
+
+    def say(self, text: str = "") -> None:
+        """Safe text as it is, however long."""
+        self.out.write(text + "\n")
+
+    def json(self, value: Any) -> None:
+        self.out.write(as_json(value) + "\n")
+
+
+def as_json(value: Any) -> str:
+    """One line of ASCII. `Raw` values keep their own text: numbers come out as they were written."""
+    return ascii_only(_text(value))
+
+
+def _text(value: Any) -> str:
+    if type(value) is Raw:
+        return bytes(value).decode()
+    if isinstance(value, dict) and _holds_raw(value.values()):
+        return "{" + ", ".join(f"{json.dumps(key)}: {_text(inner)}" for key, inner in value.items()) + "}"
+    if isinstance(value, list) and _holds_raw(value):
+        return "[" + ", ".join(map(_text, value)) + "]"
+    return json.dumps(value)
+
+
+def _holds_raw(values: Iterable[Any]) -> bool:
+    return any(type(value) in (Raw, dict, list) for value in values)
+
+
+def ascii_only(text: str) -> str:
+    """JSON text with every character beyond ASCII, and DEL, as an escape."""
+    if not text.isascii():
+        units = text.encode("utf-16-be", "surrogatepass")
+        codes = (units[at] << 8 | units[at + 1] for at in range(0, len(units), 2))
+        text = "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
+    return text.replace("\x7f", "\\u007f")
+
+
+def _encoding(out: TextIO) -> str:
+    named = (getattr(out, "encoding", None) or "ascii").lower().replace("_", "-")
+    return "utf-8" if named in ("utf-8", "utf8") else named
+
+
+def _columns(out: TextIO) -> int:
+    """COLUMNS if it is set, else what the terminal says."""
+    given = os.environ.get("COLUMNS", "")
+    if given.isascii() and given.isdigit() and int(given) > 0:
+        return int(given)
+    try:
+        return os.get_terminal_size(out.fileno()).columns or 80
+    except (OSError, ValueError):
+        return 80
+
+
+def prepare_streams() -> None:
+    """No character may end a command: what an encoding cannot say is escaped."""
+    for stream in (sys.stdout, sys.stderr):
+        reconfigure = getattr(stream, "reconfigure", None)
+        if reconfigure:
+            reconfigure(errors="backslashreplace")

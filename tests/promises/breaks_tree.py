@@ -1,0 +1,159 @@
+"""Breaks of the promises about deleting, archiving and the tree of turns."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sabotage import planted
+
+
+def _query(text: str) -> Any:
+    from palaver.db.queries import Query, for_sqlite
+
+    return Query("planted", for_sqlite(text))
+
+
+@planted
+def foreign_keys_are_off() -> None:
+    """No connection minds its foreign keys."""
+    from palaver.db.sqlite import SqliteDatabase
+
+    connect = SqliteDatabase._connect
+
+    def careless(self: SqliteDatabase, flags: int) -> Any:
+        connection = connect(self, flags)
+        connection.execute("PRAGMA foreign_keys=OFF")
+        return connection
+
+    SqliteDatabase._connect = careless  # type: ignore[method-assign]
+
+
+@planted
+def foreign_keys_are_off_for_readers() -> None:
+    """The writing connection alone minds them."""
+    from palaver.db.sqlite import SqliteDatabase
+
+    borrow = SqliteDatabase._borrow
+
+    def careless(self: SqliteDatabase) -> Any:
+        connection = borrow(self)
+        connection.execute("PRAGMA foreign_keys=OFF")
+        return connection
+
+    SqliteDatabase._borrow = careless  # type: ignore[method-assign]
+
+
+def _after_delete(*statements: str) -> None:
+    from palaver.core import sessions
+
+    delete = sessions.delete
+    queries = [_query(statement) for statement in statements]
+
+    def more(tx: Any, head: Any) -> None:
+        delete(tx, head)
+        for query in queries:
+            tx.run(query, session=head.session_id)
+
+    sessions.delete = more
+
+
+@planted
+def delete_takes_the_children() -> None:
+    """Sessions that came from a deleted one go with it."""
+    _after_delete(
+        "DELETE FROM chat_sessions WHERE parent_id = :session",
+        "DELETE FROM heads WHERE origin_id = :session",
+    )
+
+
+@planted
+def delete_takes_the_rows() -> None:
+    """The messages of a deleted session go, whoever else lists them."""
+    _after_delete("DELETE FROM chat_messages WHERE session_id = :session")
+
+
+@planted
+def delete_takes_the_turns() -> None:
+    """The turns of a deleted session go."""
+    _after_delete("DELETE FROM turns WHERE session_id = :session")
+
+
+@planted
+def delete_takes_the_lines() -> None:
+    """The reflog of a deleted session goes, all but its last line."""
+    _after_delete("DELETE FROM reflog WHERE session_id = :session AND revision < 1")
+
+
+@planted
+def rewind_takes_the_turns() -> None:
+    """A rewind erases what it goes back over."""
+    from palaver.core import refs, visibility
+
+    rewind = refs.rewind
+    erase = _query("DELETE FROM turns WHERE id = :turn AND :session = session_id")
+
+    def hard(tx: Any, head: Any, to: str, reason: str | None) -> Any:
+        moved = rewind(tx, head, to, reason)
+        kept = visibility.path(tx, moved.turn_id)
+        for turn in visibility.path(tx, head.turn_id):
+            if turn not in kept:
+                tx.run(erase, turn=turn, session=head.session_id)
+        return moved
+
+    refs.rewind = hard
+
+
+@planted
+def lists_show_archived_sessions() -> None:
+    """Archived sessions are listed unless told otherwise."""
+    from palaver.core import sessions
+
+    list_page = sessions.list_page
+    sessions.list_page = lambda tx, **given: list_page(tx, **{**given, "archived": True})
+
+
+@planted
+def archived_sessions_take_writes() -> None:
+    """Archived is only a word."""
+    from palaver.core import prelude
+
+    prelude.refuse_closed = lambda head: None
+
+
+@planted
+def parents_are_forgotten() -> None:
+    """A turn that was committed whole has no parent."""
+    from palaver.core import turns
+
+    commit = turns.commit
+    turns.commit = lambda *given, parent_id, **named: commit(*given, parent_id=None, **named)  # type: ignore[assignment]
+
+
+@planted
+def heads_move_without_a_line() -> None:
+    """The head moves and nothing says so."""
+    from palaver.core import heads
+
+    log = heads._log
+
+    def forgetful(tx: Any, session_id: str, **line: Any) -> None:
+        if line["kind"] in ("create", "fork"):
+            log(tx, session_id, **line)
+
+    heads._log = forgetful  # type: ignore[assignment]
+
+
+@planted
+def links_cover_nothing() -> None:
+    """A line's link does not depend on the line."""
+    from palaver.core import heads
+
+    heads.line_link = lambda before, *fields: b"link"  # type: ignore[assignment]
+
+
+@planted
+def head_at_is_one_line_off() -> None:
+    """A time is answered by the line before."""
+    from palaver.db.queries import Q, Query
+
+    Q.head_at = Query("head_at", Q.head_at.text.replace("at <= ", "at < "))  # type: ignore[misc]
