@@ -19,6 +19,7 @@ Raw = msgspec.Raw
 _encode = msgspec.json.encode
 _TEXTUAL = (str, bytes, Raw)
 _DECODED = frozenset((str, bool, type(None)))
+_OPAQUE = {"input", "output", "data"}  # a text here keeps its own escapes too
 
 
 class Kind(NamedTuple):
@@ -118,15 +119,15 @@ def open_values(text: str | bytes | Raw) -> dict[str, Any]:
     chunk = canonical.parse(source)
     if not isinstance(chunk, dict):
         raise ChunkError(f"a chunk is a JSON object, not {_said(chunk)}")
-    for value in chunk.values():
-        if type(value) not in _DECODED:
+    for key, value in chunk.items():
+        if type(value) not in _DECODED or (key in _OPAQUE and "\\" in source):
             return _with_raw_values(chunk, source)
     return chunk
 
 
 def _with_raw_values(chunk: dict[str, Any], source: str) -> dict[str, Any]:
     for key, raw in canonical.open_object(source).items():
-        if type(chunk[key]) not in _DECODED:
+        if type(chunk[key]) not in _DECODED or (key in _OPAQUE and type(chunk[key]) is str):
             chunk[key] = raw.copy()  # a slice would keep the whole chunk's bytes alive
     return chunk
 

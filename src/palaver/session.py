@@ -26,6 +26,7 @@ from .core import (
     whole,
 )
 from .core.heads import Head
+from .core.transcript import Message as StoredMessage
 from .core.turns import Entry
 from .db.database import Tx
 from .db.queries import Q
@@ -85,6 +86,18 @@ class Session:
         """The same as JSON text, every stored byte as it was given."""
         with self._store.db.read() as tx:
             return bytes(transcript.as_json(transcript.read(tx, self.id))).decode()
+
+    def transcript(self, turn: str | None = None) -> list[StoredMessage]:
+        """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
+        return self.snapshot(turn)[0]
+
+    def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
+        """The transcript, and the number of the newest event in it: read on with `events(after=…)`."""
+        with self._store.db.read() as tx:
+            if turn is not None and tx.one(Q.parent_of, turn=turn) is None:
+                raise TurnNotFound(turn)
+            stored = transcript.read(tx, self.id) if turn is None else transcript.read_path(tx, turn)
+            return stored, events.newest(tx, self.id)
 
     def at(self, when: datetime | int) -> Moment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""
@@ -234,10 +247,10 @@ class Session:
     def resume(self, turn_id: str) -> Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         owner = self._store.owner()
+        with self._store.db.write(hard=True) as tx:  # by itself: it stays done if the resume is refused
+            recovery.recover(tx, heads.take(tx, self.id, stamps=0), self._store.room.is_dead)
         with self._store.db.write(hard=True) as tx:
-            head = heads.take(tx, self.id, stamps=0)
-            prelude.refuse_closed(head)
-            recovery.recover(tx, head, self._store.room.is_dead)
+            prelude.refuse_closed(heads.take(tx, self.id, stamps=0))
             state = turns.load(tx, turn_id)
             if state.session_id != self.id:
                 raise TurnNotFound(turn_id, f"it belongs to session {state.session_id}")

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+import builtins
 import os
-import socket
 import threading
 from collections.abc import Iterator
 from types import TracebackType
@@ -24,11 +24,11 @@ from .model import Page, Problem, SessionInfo
 from .recorder import Turn
 from .session import Session
 
-_OPTIONS = {"durability", "timeout", "save_buffer_ms"}
+_OPTIONS = {"create", "durability", "timeout", "save_buffer_ms"}
 
 
 def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) -> Store:
-    """Open a store: a path, or ":memory:". It is made if it is not there."""
+    """Open a store: a path, or ":memory:". It is made if it is not there, unless `create=False`."""
     unknown = set(options) - _OPTIONS
     if unknown:
         raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(_OPTIONS))}")
@@ -44,11 +44,17 @@ class Store:
     """Everything kept in one place. Safe to share between threads; not across fork()."""
 
     def __init__(
-        self, path: str, *, durability: str = "boundary", timeout: float = 30.0, save_buffer_ms: float = 50.0
+        self,
+        path: str,
+        *,
+        create: bool = True,
+        durability: str = "boundary",
+        timeout: float = 30.0,
+        save_buffer_ms: float = 50.0,
     ) -> None:
         self.path = path
         self._buffer = save_buffer_ms
-        self.db: Database = SqliteDatabase(path, durability=durability, timeout=timeout)
+        self.db: Database = SqliteDatabase(path, create=create, durability=durability, timeout=timeout)
         self._owner = Owner(path)
         self.room = Room(self._owner.is_dead)
         self.sessions = Sessions(self)
@@ -177,7 +183,7 @@ class Owner:
                 if self._folder:
                     self._file = OwnerFile(self._folder, self.id)
                 with db.write() as tx:
-                    tx.later(Q.put_owner, id=self.id, pid=os.getpid(), host=socket.gethostname(), now=now_ms())
+                    tx.later(Q.put_owner, id=self.id, pid=os.getpid(), host=os.uname().nodename, now=now_ms())
                 self._signed = True
         return self.id
 
@@ -260,6 +266,13 @@ class Sessions:
         if not found:
             raise SessionNotFound(name)
         return Session(self._store, found.pop())
+
+    def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
+        """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
+        the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
+        check_column("name", name)
+        with self._store.db.read() as tx:
+            return sessions.match(tx, name, deleted=deleted)
 
     def list(
         self,

@@ -1,7 +1,7 @@
 """A judge that knows only the written contract: three tables, plain SQL, no code of the library under test.
 
 It rebuilds every session from the rows alone, and runs judge.sql: each promise of the contract as a query that must
-find nothing. In a process that has the file open through Palaver it reads through apsw (one SQLite library per process);
+find nothing. Where a process has the file open through Palaver it reads through apsw (one SQLite library per process);
 by itself (`python judge.py FILE`) it needs nothing but the standard library.
 """
 

@@ -247,6 +247,7 @@ def test_the_other_program_reads_all_of_it_after_we_are_gone(foreign: str) -> No
 
 
 def test_adopting_everything_leaves_nothing_loose_and_nothing_to_verify(store: palaver.Store) -> None:
+    store.sessions.get(OLD).unarchive()
     store.adopt()
     loose = (
         "SELECT id FROM chat_messages m WHERE NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id)"

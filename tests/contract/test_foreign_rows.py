@@ -66,6 +66,18 @@ def test_a_row_beside_an_open_turn_is_taken_in_at_its_place(store: palaver.Store
     assert kinds(session) == ["turn", "turn"]
 
 
+def test_a_row_is_taken_in_at_its_place_in_a_session_with_many_recent_rows(
+    store: palaver.Store, session: palaver.Session
+) -> None:
+    session.commit([f"message {number}" for number in range(3_000)])
+    put_row(store.path, store.sessions.create("coder").id, "elsewhere")
+    turn = session.turn("two")
+    put_row(store.path, session.id, "in between")
+    stream(turn, "second")
+    turn.seal()
+    assert texts(session.messages())[-3:] == ["two", "in between", "second"]
+
+
 def test_a_whole_turn_committed_beside_an_open_one_takes_the_loose_rows_in(
     store: palaver.Store, session: palaver.Session
 ) -> None:

@@ -31,7 +31,10 @@ def killed_everywhere(folder: Path, workload: str, start_from: Path | None = Non
 
 
 def wrong(cases: list[dict[str, Any]]) -> dict[int, list[str]]:
-    return {point: found for point, found in enumerate(judge(cases), 1) if found}
+    """What the judge found, by point; judged a few hundred at a time."""
+    batches = [cases[at : at + 250] for at in range(0, len(cases), 250)]
+    judged = [found for batch in batches for found in judge(batch)]
+    return {point: found for point, found in enumerate(judged, 1) if found}
 
 
 def test_killed_before_every_write_of_a_short_life_nothing_is_lost(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ finds nothing.
 
 from __future__ import annotations
 
+import shutil
 import sqlite3
 from pathlib import Path
 from typing import Any
@@ -13,7 +14,7 @@ from typing import Any
 import pytest
 
 from .conftest import Other
-from .killing import Victim, judge, run
+from .killing import judge, run
 
 RECOVERY = {
     "last_chunk_not_folded": "recovery: turn",
@@ -44,41 +45,58 @@ DAMAGE = {
 }
 
 
-@pytest.fixture
-def dead(tmp_path: Path) -> dict[str, Any]:
-    """A store whose process ended with two turns open."""
-    given = {"workload": "left_open", "path": str(tmp_path / "s.db"), "acks": str(tmp_path / "acks"), "seed": 1}
-    run(given)
-    return given
+def options(folder: Path, workload: str) -> dict[str, Any]:
+    return {"workload": workload, "path": str(folder / "s.db"), "acks": str(folder / "acks"), "seed": 1}
 
 
-def found(dead: dict[str, Any], bug: str | None = None) -> str:
-    return "\n".join(judge([dead], bug)[0])
+@pytest.fixture(scope="module")
+def grave(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A store whose process ended with two turns open, each with a text and a tool."""
+    folder = tmp_path_factory.mktemp("grave")
+    run(options(folder, "left_open"))
+    return folder
 
 
-def test_without_a_bug_the_judge_finds_nothing(dead: dict[str, Any]) -> None:
-    assert found(dead) == ""
+def copy_of(grave: Path, folder: Path) -> dict[str, Any]:
+    shutil.copytree(grave, folder)
+    return options(folder, "left_open")
+
+
+def test_without_a_bug_the_judge_finds_nothing(grave: Path, tmp_path: Path) -> None:
+    assert judge([copy_of(grave, tmp_path / "copy")]) == [[]]
 
 
 @pytest.mark.parametrize(("bug", "words"), RECOVERY.items())
-def test_a_bug_in_the_recovery_is_found(bug: str, words: str, dead: dict[str, Any]) -> None:
-    assert words in found(dead, bug)
+def test_a_bug_in_the_recovery_is_found(bug: str, words: str, grave: Path, tmp_path: Path) -> None:
+    problems = judge([copy_of(grave, tmp_path / "copy")], bug)[0]
+    assert words in "\n".join(problems)
+
+
+@pytest.fixture(scope="module")
+def said_of_damage(grave: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, str]:
+    """What the judge says of each damaged copy."""
+    folder = tmp_path_factory.mktemp("damaged")
+    copies = [copy_of(grave, folder / str(number)) for number in range(len(DAMAGE))]
+    for copy, statement in zip(copies, DAMAGE, strict=True):
+        db = sqlite3.connect(copy["path"])  # nobody else has it open: its process is dead
+        db.executescript(statement)
+        db.close()
+    return dict(zip(DAMAGE, map("\n".join, judge(copies)), strict=True))
 
 
 @pytest.mark.parametrize(("statement", "words"), DAMAGE.items())
-def test_a_change_of_the_file_behind_the_stores_back_is_found(statement: str, words: str, dead: dict[str, Any]) -> None:
-    db = sqlite3.connect(dead["path"])  # nobody else has it open: its process is dead
-    db.executescript(statement)
-    db.close()
-    assert words in found(dead)
+def test_a_change_of_the_file_behind_the_stores_back_is_found(
+    statement: str, words: str, said_of_damage: dict[str, str]
+) -> None:
+    assert words in said_of_damage[statement]
 
 
-def test_chunks_acknowledged_before_they_are_written_are_missed(tmp_path: Path) -> None:
-    given = {"workload": "stream", "path": str(tmp_path / "s.db"), "acks": str(tmp_path / "acks"), "seed": 1}
-    victim = Victim({**given, "sabotage": "early_acks"})
-    victim.wait_for_acks(more=20_000)
-    victim.kill()
-    assert "lost: turn" in found(given)
+@pytest.mark.parametrize(("bug", "words"), [("early_acks", "lost: turn"), (None, "")])
+def test_chunks_acknowledged_before_they_are_written_are_missed(bug: str | None, words: str, tmp_path: Path) -> None:
+    given = options(tmp_path, "cut_off")
+    run({**given, "sabotage": bug, "save_buffer_ms": 1e9})
+    problems = "\n".join(judge([given])[0])
+    assert words in problems and bool(words) == bool(problems)
 
 
 def test_an_open_that_takes_turns_from_the_living_is_noticed_by_them(tmp_path: Path, other: Any) -> None:

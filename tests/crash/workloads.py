@@ -412,13 +412,21 @@ def left_open(worker: Worker) -> None:
     os._exit(0)
 
 
+def cut_off(worker: Worker) -> None:
+    """An answer of which ten words came; then the end of the process."""
+    turn = worker.begin(worker.session(10))
+    worker.write(turn, {"type": "start"}, {"type": "text-start", "id": "t"})
+    for number in range(10):
+        worker.write(turn, {"type": "text-delta", "id": "t", "delta": f"word {number} "})
+    os._exit(0)
+
+
 def just_open(worker: Worker) -> None:
     """Nothing but the open, and what it repairs."""
 
 
-WORKLOADS: dict[str, Callable[[Worker], None]] = {
-    work.__name__: work for work in (stream, tools, race, tree, waiting, spawn, first, short, left_open, just_open)
-}
+_ALL = (stream, tools, race, tree, waiting, spawn, first, short, left_open, cut_off, just_open)
+WORKLOADS: dict[str, Callable[[Worker], None]] = {work.__name__: work for work in _ALL}
 
 
 def write_the_same_pages() -> None:

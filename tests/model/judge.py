@@ -35,7 +35,8 @@ class Judge:
     def rows(self, session: str) -> list[Row]:
         """All rows of a session, hidden ones too, in the order a contract reader shows them."""
         found = self._db.execute(
-            "SELECT id, role, metadata_json, created_at FROM chat_messages WHERE session_id = ? ORDER BY created_at, id",
+            "SELECT id, role, metadata_json, created_at FROM chat_messages"
+            " WHERE session_id = ? ORDER BY created_at, id",
             (session,),
         ).fetchall()
         return [self._row(*row) for row in found]
@@ -47,7 +48,8 @@ class Judge:
 
     def _parts(self, message: str) -> list[dict[str, Any]]:
         found = self._db.execute(
-            'SELECT "index", data_json, type, tool_call_id, tool_state FROM chat_parts WHERE message_id = ? ORDER BY "index"',
+            'SELECT "index", data_json, type, tool_call_id, tool_state FROM chat_parts'
+            ' WHERE message_id = ? ORDER BY "index"',
             (message,),
         ).fetchall()
         parts = [json.loads(row[1]) for row in found]
@@ -88,7 +90,8 @@ class Foreigner:
         db = self._open()
         with db:
             db.execute(
-                "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at) VALUES (?, 'other', ?, ?, ?)",
+                "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at)"
+                " VALUES (?, 'other', ?, ?, ?)",
                 (session, '{"provider_id":"x","model_id":"y"}', self._now, self._now),
             )
             for message, role, text in messages:

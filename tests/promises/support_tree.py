@@ -114,8 +114,8 @@ class Walk:
         roles = [message["role"] for message in session.messages()]
         if "assistant" in roles:
             answers(session.regenerate(), self._text())
-            last = len(roles) - 1 - roles[::-1].index("assistant")
-            self.shows[session.id][last:] = [f"text {self._count}"]
+            kept = len(roles) - (roles[-1] == "assistant")  # a question without an answer gets one
+            self.shows[session.id][kept:] = [f"text {self._count}"]
             self.moves[session.id] += 2
 
     def edit(self, session: palaver.Session) -> None:

@@ -1,4 +1,4 @@
-"""The record of every pointer movement (row 99): only added to, answers "where was the head then", and proves itself."""
+"""The record of every pointer movement (row 99): only added to, says where the head was when, and proves itself."""
 
 from __future__ import annotations
 
@@ -79,8 +79,8 @@ TAMPERED = {
     "a line gone": "DELETE FROM reflog WHERE revision = 3",
     "the first line gone": "DELETE FROM reflog WHERE revision = 0",
     "the last line gone": "DELETE FROM reflog WHERE revision = 10",
-    "a line more": "INSERT INTO reflog SELECT session_id, seq + 900, kind, turn_id, 11, at, NULL, reason, link FROM reflog "
-    "WHERE revision = 10",
+    "a line more": "INSERT INTO reflog SELECT session_id, seq + 900, kind, turn_id, 11, at, NULL, reason, link "
+    "FROM reflog WHERE revision = 10",
     "the head moved without a line": "UPDATE heads SET turn_id = prev_turn_id",
 }
 

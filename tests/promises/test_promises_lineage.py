@@ -80,9 +80,9 @@ def test_promise_092_no_call_can_make_a_cycle(store: palaver.Store) -> None:
 
 def test_promise_092_a_cycle_made_by_another_program_does_not_trap_a_walk(store: palaver.Store) -> None:
     """Through contract tables only: rows of sessions that have no head of ours."""
-    row = "INSERT INTO chat_sessions (id, agent, model_json, parent_id, created_at, updated_at) VALUES (?, 'x', '{}', ?, 1, 1)"
+    columns = "id, agent, model_json, parent_id, created_at, updated_at"
     for name, parent in (("one", "three"), ("two", "one"), ("three", "two")):
-        execute(store.path, row, name, parent)
+        execute(store.path, f"INSERT INTO chat_sessions ({columns}) VALUES (?, 'x', '{{}}', ?, 1, 1)", name, parent)
     with Child("walks", store.path, session="one") as child:
         (line,) = child.finish()
     assert (line["ancestors"], line["descendants"]) == (["three", "two"], ["two", "three"])
@@ -165,7 +165,7 @@ def test_promise_097_several_sessions_point_to_one_turn_and_hold_nothing(store: 
 def test_promise_097_what_a_session_shows_follows_from_its_pointer_alone(store: palaver.Store, steps: int) -> None:
     walk = Walk(store)
     walk.run(steps, walk.agree)
-    unsealed = "SELECT session_id FROM heads h JOIN turns t ON t.id = h.turn_id WHERE t.sealed_at IS NULL"
+    unsealed = "SELECT h.session_id FROM heads h JOIN turns t ON t.id = h.turn_id WHERE t.sealed_at IS NULL"
     assert query(store.path, unsealed) == []
     dangling = "SELECT session_id FROM heads h WHERE turn_id IS NOT NULL AND turn_id NOT IN (SELECT id FROM turns)"
     assert query(store.path, dangling) == []

@@ -40,7 +40,7 @@ def texts(session: palaver.Session) -> list[str]:
 # ---------------------------------------------------------------- 79: messages
 
 
-@broken_by("created_at_is_what_the_clock_says")
+@broken_by("created_at_counts_seconds")
 def test_promise_079_a_thousand_messages_of_one_millisecond_keep_their_order(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -154,7 +154,7 @@ SELECT e.ref FROM turn_entries e JOIN chat_parts p ON p.id = e.ref
 
 def test_promise_081_parts_follow_their_message_in_the_sequence(lived: str) -> None:
     assert ask(lived, ASTRAY) == []
-    assert ask(lived, "SELECT count(*) > 50 FROM turn_entries WHERE kind = 'part'") == [(1,)]
+    assert ask(lived, "SELECT count(*) > 30 FROM turn_entries WHERE kind = 'part'") == [(1,)]
 
 
 CALLS = """

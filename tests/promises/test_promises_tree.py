@@ -63,7 +63,7 @@ def test_promise_084_a_row_without_its_parent_is_refused(path: str, connections:
 
 # ---------------------------------------------------------------- delete
 
-DANGLING = "SELECT id FROM chat_sessions c WHERE parent_id IS NOT NULL AND NOT EXISTS (SELECT 1 FROM chat_sessions p WHERE p.id = c.parent_id)"
+DANGLING = "SELECT id FROM chat_sessions WHERE parent_id NOT IN (SELECT id FROM chat_sessions)"
 
 
 @pytest.fixture
@@ -196,7 +196,8 @@ def test_promise_087_archived_sessions_read_as_before_among_all_other_verbs(stor
         walk.agree()
         away = query(
             store.path,
-            "SELECT s.id FROM chat_sessions s JOIN heads h ON h.session_id = s.id WHERE s.archived_at > 0 AND h.deleted_at IS NULL",
+            "SELECT s.id FROM chat_sessions s JOIN heads h ON h.session_id = s.id "
+            "WHERE s.archived_at > 0 AND h.deleted_at IS NULL",
         )
         assert {row[0] for row in away} == walk.archived
 

@@ -20,9 +20,12 @@ SOURCE = Path(palaver.__file__).parent
 
 def test_exported_names_are_sorted_and_complete() -> None:
     assert palaver.__all__ == sorted(palaver.__all__)
-    public = {name for name in vars(palaver) if not name.startswith("_")}
-    modules = {name for name in public if type(getattr(palaver, name)).__name__ == "module"}
-    assert public - modules == set(palaver.__all__)
+    tree = ast.parse((SOURCE / "__init__.py").read_text())
+    imported = {alias.asname for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) for alias in node.names}
+    assert imported - {None} == set(palaver.__all__) == set(palaver._HOME)
+    assert all(getattr(palaver, name) is not None for name in palaver.__all__)
+    with pytest.raises(AttributeError, match="nonsense"):
+        palaver.nonsense  # noqa: B018
 
 
 def test_every_statement_that_code_names_exists_and_every_statement_is_used() -> None:

@@ -69,11 +69,14 @@ class Commands(click.Group):
             formatter.write_dl([(str(code), meaning) for code, meaning in CODES.items()])
 
 
-@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="palaver", message="%(prog)s %(version)s")
 @click.option("-s", "--store", metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
-def cli(store: str | None) -> None:
+@click.pass_context
+def cli(ctx: click.Context, store: str | None) -> None:
     """The permanent record of AI agents' conversations."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
 
 
 def main(args: Sequence[str] | None = None) -> None:

@@ -76,8 +76,7 @@ def snapshot(store: Store, session: Session) -> Snapshot:
         newest = tx.one(Q.max_event, session=session.id)
         lines = events.history(tx, session.id)
         seq = max(newest[0] if newest and newest[0] else 0, lines[-1].seq if lines else 0)
-        opened = [row[0] for row in tx.all(Q.open_turns, session=session.id) if row[2] != "pending"]
-        return Snapshot(transcript.read(tx, session.id), seq, opened)
+        return Snapshot(transcript.read(tx, session.id), seq, _open_turns(tx, session.id))
 
 
 def messages_of_turn(store: Store, turn_id: str) -> list[Message]:
@@ -90,3 +89,12 @@ def turns(store: Store, turn_ids: list[str]) -> dict[str, TurnInfo]:
         found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in dict.fromkeys(turn_ids)]
     return {row[0]: events.turn_info(row) for row in found if row}
 
+
+
+def open_turns(store: Store, session: Session) -> list[str]:
+    with store.db.read() as tx:
+        return _open_turns(tx, session.id)
+
+
+def _open_turns(tx: Tx, session_id: str) -> list[str]:
+    return [row[0] for row in tx.all(Q.open_turns, session=session_id) if row[2] != "pending"]

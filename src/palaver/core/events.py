@@ -20,6 +20,13 @@ def _event(row: Row) -> Event:
     return Event(seq, kind, turn, value, at)
 
 
+def newest(tx: Tx, session_id: str) -> int:
+    """The number of the last thing that happened to a session."""
+    head = tx.one(Q.read_head, session=session_id)
+    row = tx.one(Q.max_event, session=session_id)
+    return max(head[2] if head else 0, row[0] or 0 if row else 0)
+
+
 def history(tx: Tx, session_id: str) -> list[Line]:
     return [Line(*row[:7]) for row in tx.all(Q.history, session=session_id)]
 

@@ -23,6 +23,7 @@ class Head(NamedTuple):
     deleted_at: int | None
     archived_at: int | None
     open_turns: int
+    has_row: int = 1
 
 
 class Thread(NamedTuple):
@@ -43,6 +44,12 @@ def take(tx: Tx, session_id: str, *, stamps: int = 1, events: int = 1, preview: 
         row = tx.one(Q.take_head, **params)
         assert row is not None
     return Head(session_id, *row)
+
+
+def refuse_gone(head: Head) -> None:
+    """Another program removed the session's row: nothing can be written there any more."""
+    if not head.has_row:
+        raise SessionNotFound(head.session_id, "another program removed its row; verify() says what is left")
 
 
 def thread_of(tx: Tx, turn_id: str | None) -> Thread:

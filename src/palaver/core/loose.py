@@ -32,8 +32,13 @@ class Looks:
     """When this process last looked at each session: nobody else wrote since, so there is nothing to see."""
 
     def __init__(self) -> None:
+        self._whole: set[str] = set()
         self._seen: dict[str, int] = {}
         self._rest: dict[str, float] = {}
+
+    def is_first(self, session_id: str) -> bool:
+        """What was written while no store was open may have any date: the first look is over everything."""
+        return session_id not in self._whole
 
     def is_needless(self, session_id: str, generation: int | None) -> bool:
         if generation is not None and self._seen.get(session_id) == generation:
@@ -42,14 +47,16 @@ class Looks:
 
     def done(self, session_id: str, generation: int | None, seconds: float) -> None:
         """A long look that found nothing is not repeated at once: at most 5 % of the time goes there."""
-        if len(self._seen) > 10_000:
+        if len(self._whole) > 10_000:
             self.clear()
+        self._whole.add(session_id)
         if generation is not None:
             self._seen[session_id] = generation
         if seconds > _CHEAP:
             self._rest[session_id] = monotonic() + 20 * seconds
 
     def clear(self) -> None:
+        self._whole.clear()
         self._seen.clear()
         self._rest.clear()
 
@@ -64,6 +71,7 @@ def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[
     generation = tx.generation()
     if not everywhere and looks.is_needless(head.session_id, generation):
         return []
+    everywhere = everywhere or looks.is_first(head.session_id)
     since = 0 if everywhere else max(0, head.looked_at - MARGIN_MS)
     started = monotonic()
     found = find(tx, head.session_id, since)

@@ -36,6 +36,7 @@ def ready(
 ) -> Head:
     """The head, taken, with everything before it settled."""
     head = heads.take(tx, session_id, stamps=stamps, preview=preview)
+    heads.refuse_gone(head)
     if writing:
         refuse_closed(head)
     if expected is not None and head.revision != expected:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from .. import canonical
 from ..db.database import Tx
 from ..db.queries import Q
+from ..errors import BadValue
 from . import refs
 
 LENGTH = 200
@@ -28,7 +29,10 @@ def recompute(tx: Tx, session_id: str) -> str | None:
         if origin and origin[10] is not None:
             return str(origin[10])
     for _, data in tx.all(Q.first_words, session=session_id):
-        part = canonical.parse(data)
+        try:
+            part = canonical.parse(data)
+        except BadValue:  # verify names it
+            continue
         words = part.get("text") if isinstance(part, dict) else None
         if isinstance(words, str) and words.strip():
             return shorten(words)

@@ -20,6 +20,7 @@ from .prelude import Room
 FAR = 2**62
 UNKNOWN_MODEL = '{"provider_id":"","model_id":""}'
 _DELETED = "deleted_at"
+_LAST = "\U0010ffff"  # sorts after whatever an id goes on with
 
 
 def create(
@@ -237,6 +238,31 @@ def _read_cursor(text: str) -> tuple[int, str]:
         return int(at), session_id
     except (ValueError, binascii.Error):
         raise BadValue(f"{text!r} is not a cursor; take the one of the page before") from None
+
+
+def match(tx: Tx, name: str, *, deleted: bool) -> list[SessionInfo]:
+    """Exact names first; failing these, pieces of ids."""
+    exact = {resolve(tx, name)} | {row[0] for row in tx.all(Q.find_alias_anywhere, name=name)}
+    exact |= {row[0] for row in tx.all(Q.find_title, title=name)}
+    found = _alive(tx, exact - {None}, deleted)
+    if found:
+        return found
+    bare = ids.SESSION + name
+    begun = tx.all(Q.find_id_pieces, ours=name, ours_end=name + _LAST, bare=bare, bare_end=bare + _LAST)
+    if not begun and len(name) >= 4:
+        begun = tx.all(Q.find_id_tails, tail="%" + like(name))
+    return _alive(tx, {row[0] for row in begun}, deleted)
+
+
+def like(text: str) -> str:
+    """Text that means itself in a LIKE pattern."""
+    return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
+
+
+def _alive(tx: Tx, found: set[str | None], deleted: bool) -> list[SessionInfo]:
+    rows = [tx.one(Q.get_session, session=each) for each in found]
+    infos = [info(row) for row in rows if row is not None]
+    return sorted((i for i in infos if deleted or i.deleted_at is None), key=lambda i: (-i.updated_at, i.id))
 
 
 def ancestors(tx: Tx, session_id: str) -> list[str]:

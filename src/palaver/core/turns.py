@@ -227,6 +227,7 @@ def record_event(tx: Tx, head: Head, kind: str, turn: OpenTurn | None, data: Any
 def open_response(tx: Tx, turn: OpenTurn) -> int:
     """The assistant's row, made with its first chunk. Returns the event number reserved for that chunk."""
     head = heads.take(tx, turn.session_id, stamps=1, events=1)
+    heads.refuse_gone(head)
     given = turn.fold.id
     free = ids.is_ours(ids.MESSAGE, given) and not tx.one(Q.message_is_taken, id=given)
     response = given if free else ids.mint(ids.MESSAGE)
@@ -282,7 +283,7 @@ def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str:
     call, state = tool_columns(part)
     row_id = ids.mint(ids.PART)
     tx.later(
-        Q.insert_part,
+        Q.insert_streamed_part,
         id=row_id,
         message=turn.response_id,
         session=turn.session_id,
@@ -462,6 +463,7 @@ def commit(
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
     write_messages(tx, turn, prepared, last_at=head.last_at)
     usage = _usage_of(prepared)
+    response = _last_assistant(prepared) or _last_listed_answer(tx, lines)
     digest = digests.turn(thread.digest, kind, [e.leaf for e in turn.entries if e.leaf is not None])
     tx.later(
         Q.insert_sealed_turn,
@@ -477,7 +479,7 @@ def commit(
         depth=thread.depth + 1,
         thread_tokens=thread.tokens + usage.total,
         thread_messages=thread.messages + turn.messages,
-        response=_last_assistant(prepared),
+        response=response,
         **_usage_params(usage),
         cost=0.0,
         told=0,
@@ -493,7 +495,7 @@ def commit(
             now=now_ms(),
         )
     turn.status, turn.digest, turn.usage = status, digest, usage
-    turn.response_id, turn.at = _last_assistant(prepared), head.last_at
+    turn.response_id, turn.at = response, head.last_at
     return turn
 
 
@@ -507,6 +509,14 @@ def _usage_of(prepared: list[NewMessage]) -> Usage:
 
 def _last_assistant(prepared: list[NewMessage]) -> str | None:
     return next((m.id for m in reversed(prepared) if m.role == "assistant"), None)
+
+
+def _last_listed_answer(tx: Tx, lines: list[Entry]) -> str | None:
+    for entry in reversed(lines):
+        row = tx.one(Q.get_message, id=entry.ref) if entry.kind == "message" else None
+        if row is not None and row[2] == "assistant":
+            return entry.ref
+    return None
 
 
 # ---------------------------------------------------------------- from the rows again

@@ -55,7 +55,7 @@ def _stale(rule: str, where: str, what: str, repair: Repair) -> Finding:
 
 
 def _turns(tx: Tx, all_turns: dict[str, Row]) -> Iterator[Finding]:
-    told = {row[10]: bool(row[22]) for row in all_turns.values() if row[10]}
+    told = {row[10]: True for row in all_turns.values() if row[10] and row[22]}
     for row in all_turns.values():
         lines = tx.all(Q.stored_lines, turn=row[0])
         yield from _leaves(lines, told)

@@ -7,7 +7,7 @@ after everything queued before it.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -49,6 +49,10 @@ class Database(Protocol):
 
     def insert(self, query: Query, params: Sequence[Any]) -> int:
         """One statement, its own transaction, no more work than that: the path of a streamed chunk."""
+        ...
+
+    def query(self, text: str) -> tuple[list[str], Iterator[Row]]:
+        """A person's own SELECT: column names and rows; it cannot change anything."""
         ...
 
     def close(self) -> None: ...

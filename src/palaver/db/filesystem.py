@@ -25,8 +25,10 @@ _UNSAFE = {
 }
 
 
-def prepare(path: str) -> None:
+def prepare(path: str, *, create: bool = True) -> None:
     """Make the directory (0700) and the file (0600) if they are missing; refuse what cannot be a store."""
+    if not create and not os.path.exists(path):
+        raise NotAStore(f"there is no store at {path}")
     folder = os.path.dirname(path) or "."
     _make_folder(folder)
     refuse_unsafe(folder)

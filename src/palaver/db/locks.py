@@ -13,7 +13,8 @@ import re
 import threading
 import weakref
 from pathlib import Path
-from typing import ClassVar
+
+_INHERITED: weakref.WeakSet[Waiter | WriteQueue | OwnerFile] = weakref.WeakSet()
 
 
 class Waiter:
@@ -21,6 +22,7 @@ class Waiter:
 
     def __init__(self, path: str) -> None:
         self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
+        _INHERITED.add(self)
         self.granted = threading.Event()
         self._guard = threading.Lock()
         self._abandoned = False
@@ -30,7 +32,7 @@ class Waiter:
         fcntl.flock(self.fd, fcntl.LOCK_EX)
         with self._guard:
             if self._abandoned:
-                os.close(self.fd)
+                self.forget()
             else:
                 self.granted.set()
 
@@ -44,6 +46,11 @@ class Waiter:
             self._abandoned = True
             return False
 
+    def forget(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
+
 
 class WriteQueue:
     """The line that writers of one file stand in, over all processes."""
@@ -51,7 +58,8 @@ class WriteQueue:
     def __init__(self, path: str) -> None:
         self.path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        self._held = -1
+        self._held: Waiter | None = None
+        _INHERITED.add(self)
 
     def acquire(self, seconds: float) -> bool:
         if self._try():
@@ -59,7 +67,7 @@ class WriteQueue:
         waiter = Waiter(self.path)
         if not waiter.wait(seconds):
             return False
-        self._held = waiter.fd
+        self._held = waiter
         return True
 
     def _try(self) -> bool:
@@ -70,9 +78,9 @@ class WriteQueue:
         return True
 
     def release(self) -> None:
-        if self._held >= 0:
-            os.close(self._held)
-            self._held = -1
+        if self._held:
+            self._held.forget()
+            self._held = None
         else:
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
@@ -87,22 +95,25 @@ class WriteQueue:
         return f"process {found[1]}" if found else None
 
     def close(self) -> None:
-        if self._held >= 0:
-            os.close(self._held)
-        os.close(self._fd)
+        if self._held:
+            self._held.forget()
+        self.forget()
+
+    def forget(self) -> None:
+        if self._fd >= 0:
+            os.close(self._fd)
+            self._fd = -1
 
 
 class OwnerFile:
     """This process's sign of life: a file that stays locked until the process ends."""
-
-    _all: ClassVar[weakref.WeakSet[OwnerFile]] = weakref.WeakSet()
 
     def __init__(self, folder: str, owner: str) -> None:
         os.makedirs(folder, mode=0o700, exist_ok=True)
         self.path = os.path.join(folder, owner)
         self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         fcntl.flock(self.fd, fcntl.LOCK_EX)
-        OwnerFile._all.add(self)
+        _INHERITED.add(self)
 
     def close(self) -> None:
         if self.fd >= 0:
@@ -110,18 +121,18 @@ class OwnerFile:
             self.forget()
 
     def forget(self) -> None:
-        os.close(self.fd)
-        self.fd = -1
-
-    @classmethod
-    def after_fork(cls) -> None:
-        """A child drops its copies of the descriptors: the locks stay with the parent, and end with it."""
-        for file in list(cls._all):
-            if file.fd >= 0:
-                file.forget()
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
-os.register_at_fork(after_in_child=OwnerFile.after_fork)
+def _after_fork() -> None:
+    """A child drops its copies of the descriptors: the locks stay with the parent, and end with it."""
+    for holder in list(_INHERITED):
+        holder.forget()
+
+
+os.register_at_fork(after_in_child=_after_fork)
 
 
 def is_dead(folder: str, owner: str) -> bool:

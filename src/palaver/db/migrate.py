@@ -13,7 +13,7 @@ from collections.abc import Iterator
 import apsw
 
 from ..clock import now_ms
-from ..errors import SchemaMismatch, SchemaTooNew
+from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
 from .queries import schema
 
 VERSION = 1
@@ -61,6 +61,12 @@ def migrate(connection: apsw.Connection, path: str) -> None:
         raise
 
 
+def refuse_strangers(connection: apsw.Connection, path: str) -> None:
+    """A database that holds neither our schema nor the contract's tables is somebody else's."""
+    if not all(_exists(connection, table) for table in CONTRACT):
+        raise NotAStore(f"{path} is a database, but not a store: it has no {CONTRACT[0]} table; nothing was changed")
+
+
 def statements(text: str) -> Iterator[str]:
     """The statements of schema.sql, comments dropped."""
     bare = re.sub(r"--[^\n]*", "", text)
@@ -78,7 +84,7 @@ def _create_missing(connection: apsw.Connection) -> None:
         elif not _exists(connection, name):
             connection.execute(statement)
         elif kind == "VIEW":
-            continue
+            _compare_view(connection, name, statement)
         elif name in CONTRACT:
             _add_columns(connection, name, statement)
         else:
@@ -129,6 +135,12 @@ def _compare_columns(connection: apsw.Connection, table: str, statement: str) ->
             f"the table {table} belongs to another program (no column {sorted(missing)[0]}); "
             "keep Palaver in a file of its own"
         )
+
+
+def _compare_view(connection: apsw.Connection, name: str, statement: str) -> None:
+    rows = connection.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (name,)).fetchall()
+    if [(kind, " ".join(str(sql).split())) for kind, sql in rows] != [("view", " ".join(statement.split()))]:
+        raise SchemaMismatch(f"{name} belongs to another program; keep Palaver in a file of its own")
 
 
 def _declared(statement: str) -> Iterator[tuple[str, str]]:

@@ -9,10 +9,11 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterator
 from functools import lru_cache
-from importlib.resources import files
 from operator import itemgetter
+from pathlib import Path
 from typing import Any
 
+_SQL = Path(__file__).parent / "sql"
 _HEADER = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -72,13 +73,11 @@ class Queries:
 
 @lru_cache(maxsize=1)
 def _load() -> Queries:
-    folder = files("palaver.db") / "sql" / "queries"
-    sources = sorted((entry.name, entry.read_text()) for entry in folder.iterdir() if entry.name.endswith(".sql"))
-    return Queries(*(text for _, text in sources))
+    return Queries(*(path.read_text("utf-8") for path in sorted((_SQL / "queries").glob("*.sql"))))
 
 
 def schema() -> str:
-    return (files("palaver.db") / "sql" / "schema.sql").read_text()
+    return (_SQL / "schema.sql").read_text("utf-8")
 
 
 Q = _load()

@@ -57,7 +57,7 @@ os.register_at_fork(after_in_child=_count_fork)
 class SqliteDatabase:
     """One file (or memory) and the connections of this process to it."""
 
-    def __init__(self, path: str, *, durability: str = "boundary", timeout: float = 30.0) -> None:
+    def __init__(self, path: str, *, create: bool = True, durability: str = "boundary", timeout: float = 30.0) -> None:
         self.name = path
         self.memory = path == ":memory:"
         self._timeout = timeout
@@ -71,7 +71,8 @@ class SqliteDatabase:
         self._texts: dict[tuple[tuple[Query, ...], str], str] = {}
         _refuse_old_sqlite()
         if not self.memory:
-            filesystem.prepare(path)
+            filesystem.prepare(path, create=create)
+        self._create = create
         self._queue = None if self.memory else self._open_queue()
         self._writer = self._open_writer()
         self._cursor = self._writer.cursor()
@@ -168,13 +169,15 @@ class SqliteDatabase:
         """First open creates the schema; the queue keeps sixteen first openers out of each other's way."""
         connection.execute("PRAGMA synchronous=NORMAL").fetchall()
         connection.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}").fetchall()
-        if migrate.is_current(connection, self.name):
-            return
-        with self._in_line():
-            if not self.memory:
+        if not migrate.is_current(connection, self.name):
+            if not self._create:
+                migrate.refuse_strangers(connection, self.name)
+            with self._in_line():
                 connection.execute(f"PRAGMA page_size={_PAGE_SIZE}").fetchall()
+                migrate.migrate(connection, self.name)
+        if not self.memory and connection.execute("PRAGMA journal_mode").fetchall() != [("wal",)]:
+            with self._in_line():
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
-            migrate.migrate(connection, self.name)
 
     @contextmanager
     def _in_line(self) -> Iterator[None]:

@@ -119,6 +119,7 @@ CREATE TABLE heads (
     deleted_at   INTEGER
 ) WITHOUT ROWID;
 
+CREATE INDEX heads_by_title ON heads (title) WHERE title IS NOT NULL;
 CREATE INDEX heads_by_origin ON heads (origin_id) WHERE origin_id IS NOT NULL;
 
 -- Every move of a head, in the transaction that made it. The line is the event of the move: it has a number in

@@ -11,7 +11,8 @@ UPDATE heads
  WHERE session_id = :session
 RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
     (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session),
-    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL);
+    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL),
+    EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session);
 
 -- name: advance_head
 -- A whole turn in one move: lock, clock, numbers, compare-and-swap. No row: something needs a closer look first.
@@ -25,7 +26,7 @@ UPDATE heads
        preview = coalesce(preview, :preview)
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL)
-   AND (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session) IS NULL
+   AND EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
     (SELECT r.link FROM reflog r WHERE r.session_id = :session ORDER BY r.seq DESC LIMIT 1);
 

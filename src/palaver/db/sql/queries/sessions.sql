@@ -124,6 +124,18 @@ SELECT session_id, turn_id FROM aliases WHERE namespace = :namespace AND name = 
 -- name: find_alias_anywhere
 SELECT session_id, turn_id, namespace FROM aliases WHERE name = :name ORDER BY namespace;
 
+-- name: find_title
+SELECT session_id FROM heads WHERE title = :title;
+
+-- name: find_id_pieces
+SELECT id FROM chat_sessions
+ WHERE (id >= :ours AND id < :ours_end) OR (id >= :bare AND id < :bare_end)
+ ORDER BY id LIMIT 50;
+
+-- name: find_id_tails
+-- For a person who types the end of an id: this one reads every id.
+SELECT id FROM chat_sessions WHERE id LIKE :tail ESCAPE '\' ORDER BY id LIMIT 50;
+
 -- name: delete_alias
 DELETE FROM aliases WHERE namespace = :namespace AND name = :name AND session_id = :session;
 

@@ -27,6 +27,12 @@ INSERT INTO chat_parts (
     id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
 ) VALUES (:id, :message, :session, :place, :type, :data, :call, :state, :at, :at);
 
+-- name: insert_streamed_part
+-- The row of a part that streams. Another program may have removed its message: then there is no row to hold it.
+INSERT INTO chat_parts (
+    id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
+) SELECT :id, m.id, :session, :place, :type, :data, :call, :state, :at, :at FROM chat_messages m WHERE m.id = :message;
+
 -- name: update_part
 UPDATE chat_parts SET type = :type, data_json = :data, tool_call_id = :call, tool_state = :state,
        updated_at = greatest(updated_at, :now)

@@ -1,0 +1,65 @@
+"""`palaver show`: a session to read, on a terminal through the pager."""
+
+from __future__ import annotations
+
+import click
+
+from palaver import Store
+from palaver.canonical import Raw
+from palaver.core.transcript import Message
+
+from . import lookup, names
+from .command import Call, command, session_argument
+from .pager import paged
+from .render import Renderer, turn_line
+from .screen import Screen
+from .values import SESSION_KEYS, session_json
+
+
+@command(
+    "show",
+    examples=["palaver show @", "palaver show 'Fix the build'~2 --detail", "palaver show 9fK2xQ --json"],
+    keys={"session": "an object with:", **{f"  {key}": meaning for key, meaning in SESSION_KEYS.items()}}
+    | {"turn": "the turn that was asked for (NAME~2), or null for the head and what is open"}
+    | {"messages[]": "AI SDK UIMessages: id, role, metadata?, parts; every number as it was stored"},
+)
+@session_argument()
+@click.option("--detail", is_flag=True, help="Ids, times, turns, tokens, and tool calls in full.")
+@click.option("--raw", is_flag=True, help="Control characters as they are. They can take over your terminal.")
+@click.option("--no-pager", is_flag=True, help="Print at once; otherwise a terminal gets PAGER.")
+def show(call: Call, session: str, detail: bool, raw: bool, no_pager: bool) -> None:
+    """Read a session.
+
+    SESSION~2 shows it as it was two turns before its head. Long values are cut to a line; --detail shows them whole."""
+    store = call.store()
+    place = names.place(store, session)
+    turn = place.turn.id if place.turn else None
+    messages = lookup.messages(store, place.session, turn)
+    if call.json:
+        whole = [Raw(message.json().encode()) for message in messages]
+        call.screen.json({"session": session_json(place.session.info), "turn": turn, "messages": whole})
+        return
+    call.screen.raw = raw
+    with paged(call.screen, wanted=not no_pager) as screen:
+        _heading(screen, place)
+        _print(screen, store, messages, detail=detail)
+
+
+def _heading(screen: Screen, place: names.Place) -> None:
+    info = place.session.info
+    title = screen.safe(info.title or info.preview or "")
+    at = f" at {names.short(place.turn.id)}" if place.turn else ""
+    state = " archived" if info.archived_at else ""
+    screen.line((f"{screen.safe(info.id)}{at}", "yellow"), (f" {screen.safe(info.agent)}{state} ", "dim"), (title, "bold"))
+
+
+def _print(screen: Screen, store: Store, messages: list[Message], *, detail: bool) -> None:
+    renderer = Renderer(screen, detail=detail)
+    turns = lookup.turns(store, [m.turn_id for m in messages if m.turn_id]) if detail else {}
+    last: str | None = None
+    for message in messages:
+        screen.say()
+        if message.turn_id != last and message.turn_id in turns:
+            screen.say(turn_line(screen, turns[message.turn_id]))
+        last = message.turn_id
+        renderer.message(message)

@@ -1,0 +1,120 @@
+"""`palaver tail`: the end of a session, then what is written to it, chunk by chunk as another process writes it.
+
+It reads the session's events from the number that its first snapshot ended with, so nothing is missed or shown twice.
+While nothing happens it looks less often; and it looks for writers that died, whose turns would never end.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Iterator
+
+import click
+
+from palaver import Event, Session, Store
+
+from . import lookup
+from .command import Call, command, session_argument
+from .live import Live
+from .render import Renderer
+from .screen import Screen, as_json
+
+_SHORTEST, _LONGEST = 0.01, 0.25  # seconds between two looks
+_CALM = 2.0  # seconds without news after which dead writers are looked for
+_ENDED = ("seal", "recover", "stray", "delete")
+
+
+@command(
+    "tail",
+    examples=["palaver tail @ -f", "palaver tail 9fK2xQ -n 20", "palaver tail @ -f --json"],
+    keys={
+        "seq": "the event's number in the session",
+        "kind": "chunk, begin, resolve, usage, wait, resume, stray, title …, or the kind of a move (see log)",
+        "turn": "the number of the begin event of its turn, or null",
+        "at": "epoch ms",
+        "data": "the chunk, or what the event is about",
+    },
+)
+@session_argument()
+@click.option("-f", "--follow", is_flag=True, help="Go on after the turn ends, until Ctrl-C.")
+@click.option("-n", "--messages", "last", type=click.IntRange(0), default=4, show_default=True, help="Messages first.")
+def tail(call: Call, session: str, follow: bool, last: int) -> None:
+    """Read the end of a session, and follow what is being written.
+
+    Without -f it ends when no turn is open any more. --json prints one line per event from here on; the messages that
+    are there already are `palaver show`'s."""
+    store, found = call.session(session)
+    start = lookup.snapshot(store, found)
+    follower = Follower(store, found, start.seq, start.open)
+    screen = call.screen
+    if call.json:
+        for event in follower.events(forever=follow):
+            screen.out.write(_event_line(event) + "\n")
+            screen.out.flush()
+        return
+    _print_last(screen, start, last)
+    _follow(screen, store, follower, start, forever=follow)
+
+
+def _print_last(screen: Screen, start: lookup.Snapshot, last: int) -> None:
+    renderer = Renderer(screen)
+    for message in start.messages[len(start.messages) - min(last, len(start.messages)) :]:
+        renderer.message(message)
+    screen.out.flush()
+
+
+def _follow(screen: Screen, store: Store, follower: Follower, start: lookup.Snapshot, *, forever: bool) -> None:
+    live = Live(screen, store, start)
+    for event in follower.events(forever=forever):
+        live.event(event)
+        screen.out.flush()
+
+
+def _event_line(event: Event) -> str:
+    return as_json(
+        {"seq": event.seq, "kind": event.kind, "turn": event.turn, "at": event.at, "data": event.data},
+    )
+
+
+class Follower:
+    """Reads a session's events as they come, and knows which turns are still open."""
+
+    def __init__(self, store: Store, session: Session, after: int, opened: list[str]) -> None:
+        self._store = store
+        self._session = session
+        self._after = after
+        self._open = set(opened)
+
+    def events(self, *, forever: bool) -> Iterator[Event]:
+        """Every event, until no turn is open; for ever, if that is wanted."""
+        pause = _SHORTEST
+        news = time.monotonic()
+        while forever or self._open:
+            found = self._session.events(self._after)
+            for event in found:
+                self._after = event.seq
+                self._count(event)
+                yield event
+            if found:
+                pause, news = _SHORTEST, time.monotonic()
+                continue
+            if time.monotonic() - news > _CALM:
+                self._look_for_the_dead()
+                news = time.monotonic()
+            time.sleep(pause)
+            pause = min(_LONGEST, pause * 1.3)
+
+    def _count(self, event: Event) -> None:
+        turn = event.data.get("turn") if isinstance(event.data, dict) else None
+        if event.kind == "begin" and event.turn is not None:
+            self._open.add(str(turn))
+        elif event.kind in _ENDED:
+            self._open.discard(str(turn))
+            self._open &= self._still_open()
+
+    def _still_open(self) -> set[str]:
+        return set(lookup.open_turns(self._store, self._session))
+
+    def _look_for_the_dead(self) -> None:
+        self._store.recover()
+        self._open &= self._still_open()

@@ -1,0 +1,115 @@
+"""The nouns as the command line prints them: JSON forms with stable keys, ages, counts, sizes."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import msgspec
+
+from palaver import Line, SessionInfo, TurnInfo
+from palaver.clock import now_ms
+
+SESSION_KEYS = {
+    "id": "its id",
+    "agent": "who talks",
+    "workspace": "the directory it works in, or null",
+    "model": "the latest model: provider_id, model_id, variant?",
+    "title": "display title, or null",
+    "preview": "the first thing the user said, or null",
+    "parent_id": "the session it came from, or null",
+    "parent_message_id": "the user message it branched at, or null",
+    "relation": "root, fork, spawn, continue or import",
+    "revision": "how often its head moved",
+    "turn_id": "the turn its head points at, or null",
+    "turns": "turns on its path",
+    "messages": "messages on its path",
+    "usage": "tokens: input, output, reasoning, cache_read, cache_write",
+    "total_tokens": "their sum",
+    "cost_usd": "as reported; never computed",
+    "metadata": "the application's own object",
+    "created_at": "epoch ms",
+    "updated_at": "epoch ms",
+    "archived_at": "epoch ms, or null",
+    "deleted_at": "epoch ms, or null",
+}
+
+TURN_KEYS = {
+    "id": "its id",
+    "parent_id": "the turn before it, or null",
+    "session_id": "the session that began it",
+    "kind": "turn, compaction or foreign",
+    "status": "pending, streaming, waiting, completed, failed or aborted",
+    "base_revision": "the head's revision it was begun on",
+    "depth": "turns from the root to here",
+    "started_at": "epoch ms",
+    "sealed_at": "epoch ms, or null while it is open",
+    "digest": "hex, or null while it is open",
+    "response_id": "the assistant message it writes, or null",
+    "usage": "tokens: input, output, reasoning, cache_read, cache_write",
+    "cost_usd": "as reported; never computed",
+    "thread_tokens": "tokens from the root to here",
+    "thread_messages": "messages from the root to here",
+}
+
+LINE_KEYS = {
+    "seq": "its number among the session's events",
+    "kind": "create, fork, seal, begin, rewind, undo, redo, adopt, recover, delete …",
+    "turn_id": "where the head went, or null",
+    "revision": "the head's revision after it",
+    "at": "epoch ms",
+    "ref_seq": "undo and redo: the line whose head they brought back",
+    "reason": "why, or null",
+}
+
+
+def session_json(info: SessionInfo) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(info)
+    return found
+
+
+def turn_json(turn: TurnInfo) -> dict[str, Any]:
+    values: dict[str, Any] = {name: getattr(turn, name) for name in turn.__struct_fields__}
+    values["usage"] = msgspec.to_builtins(turn.usage)
+    values["digest"] = turn.digest.hex() if turn.digest else None
+    return values
+
+
+def line_json(line: Line) -> dict[str, Any]:
+    found: dict[str, Any] = msgspec.to_builtins(line)
+    return found
+
+
+# ---------------------------------------------------------------- for people
+
+_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
+
+
+def age(at: int) -> str:
+    """How long ago, in one unit: 5m, 3h, 12d."""
+    passed = now_ms() - at
+    for unit, letter in _UNITS:
+        if passed >= unit:
+            return f"{passed // unit}{letter}"
+    return "now"
+
+
+def moment(at: int) -> str:
+    """A time of the record, in this machine's zone."""
+    from datetime import datetime
+
+    try:
+        return datetime.fromtimestamp(at / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
+    except (ValueError, OverflowError, OSError):
+        return f"{at} ms"
+
+
+def count(number: int, noun: str) -> str:
+    return f"{number:,} {noun}{'' if number == 1 else 's'}"
+
+
+def size(number: int) -> str:
+    for unit in ("bytes", "KB", "MB"):
+        if number < 1024:
+            return f"{number} {unit}"
+        number //= 1024
+    return f"{number} GB"
