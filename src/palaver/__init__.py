@@ -12,130 +12,56 @@ with session.turn("Hello?") as turn:
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from .canonical import Raw as Raw
+    from .canonical import Raw
     from .errors import (
-        AliasTaken as AliasTaken,
+        AliasTaken,
+        BadValue,
+        ChunkError,
+        ChunkGap,
+        HeadConflict,
+        MessageNotFound,
+        NotAStore,
+        NotFound,
+        NothingToUndo,
+        NotOnPath,
+        PalaverError,
+        Refused,
+        ReservedKey,
+        SchemaMismatch,
+        SchemaTooNew,
+        SessionArchived,
+        SessionDeleted,
+        SessionNotFound,
+        StoreBusy,
+        StoreClosed,
+        StoreCorrupt,
+        StoreError,
+        StoreFull,
+        StoreReadOnly,
+        TurnNotFound,
+        TurnSealed,
+        TurnWaiting,
+        UnsafeFileSystem,
+        UsageConflict,
     )
-    from .errors import (
-        BadValue as BadValue,
-    )
-    from .errors import (
-        ChunkError as ChunkError,
-    )
-    from .errors import (
-        ChunkGap as ChunkGap,
-    )
-    from .errors import (
-        HeadConflict as HeadConflict,
-    )
-    from .errors import (
-        MessageNotFound as MessageNotFound,
-    )
-    from .errors import (
-        NotAStore as NotAStore,
-    )
-    from .errors import (
-        NotFound as NotFound,
-    )
-    from .errors import (
-        NothingToUndo as NothingToUndo,
-    )
-    from .errors import (
-        NotOnPath as NotOnPath,
-    )
-    from .errors import (
-        PalaverError as PalaverError,
-    )
-    from .errors import (
-        Refused as Refused,
-    )
-    from .errors import (
-        ReservedKey as ReservedKey,
-    )
-    from .errors import (
-        SchemaMismatch as SchemaMismatch,
-    )
-    from .errors import (
-        SchemaTooNew as SchemaTooNew,
-    )
-    from .errors import (
-        SessionArchived as SessionArchived,
-    )
-    from .errors import (
-        SessionDeleted as SessionDeleted,
-    )
-    from .errors import (
-        SessionNotFound as SessionNotFound,
-    )
-    from .errors import (
-        StoreBusy as StoreBusy,
-    )
-    from .errors import (
-        StoreClosed as StoreClosed,
-    )
-    from .errors import (
-        StoreCorrupt as StoreCorrupt,
-    )
-    from .errors import (
-        StoreError as StoreError,
-    )
-    from .errors import (
-        StoreFull as StoreFull,
-    )
-    from .errors import (
-        StoreReadOnly as StoreReadOnly,
-    )
-    from .errors import (
-        TurnNotFound as TurnNotFound,
-    )
-    from .errors import (
-        TurnSealed as TurnSealed,
-    )
-    from .errors import (
-        TurnWaiting as TurnWaiting,
-    )
-    from .errors import (
-        UnsafeFileSystem as UnsafeFileSystem,
-    )
-    from .errors import (
-        UsageConflict as UsageConflict,
-    )
-    from .folding import fold as fold
-    from .model import (
-        Event as Event,
-    )
-    from .model import (
-        Line as Line,
-    )
-    from .model import (
-        Page as Page,
-    )
-    from .model import (
-        Problem as Problem,
-    )
-    from .model import (
-        SessionInfo as SessionInfo,
-    )
-    from .model import (
-        TurnInfo as TurnInfo,
-    )
-    from .model import (
-        Usage as Usage,
-    )
-    from .recorder import Turn as Turn
-    from .session import Moment as Moment
-    from .session import Session as Session
-    from .session import StoredMessage as StoredMessage
-    from .store import Sessions as Sessions
-    from .store import Store as Store
-    from .store import open as open
+    from .folding import fold
+    from .model import Event, Line, Page, Problem, SessionInfo, TurnInfo, Usage
+    from .recorder import Turn
+    from .session import Moment, Session, StoredMessage
+    from .store import Sessions, Store, open
 
 __version__ = "0.1.0"
 
 # Each name is loaded when it is first used, so that `import palaver` costs next to nothing.
 _HOMES = {
     "canonical": "Raw",
-    "errors": "AliasTaken BadValue ChunkError ChunkGap HeadConflict MessageNotFound NotAStore NotFound NotOnPath NothingToUndo PalaverError Refused ReservedKey SchemaMismatch SchemaTooNew SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt StoreError StoreFull StoreReadOnly TurnNotFound TurnSealed TurnWaiting UnsafeFileSystem UsageConflict",
+    "errors": (
+        "AliasTaken BadValue ChunkError ChunkGap HeadConflict MessageNotFound NotAStore NotFound "
+        "NotOnPath NothingToUndo PalaverError Refused ReservedKey SchemaMismatch SchemaTooNew "
+        "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
+        "StoreError StoreFull StoreReadOnly TurnNotFound TurnSealed TurnWaiting UnsafeFileSystem "
+        "UsageConflict"
+    ),
     "folding": "fold",
     "model": "Event Line Page Problem SessionInfo TurnInfo Usage",
     "recorder": "Turn",

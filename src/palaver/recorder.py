@@ -25,6 +25,7 @@ from .errors import (
     ChunkGap,
     HeadConflict,
     PalaverError,
+    SessionNotFound,
     TurnSealed,
     TurnWaiting,
     UsageConflict,
@@ -246,6 +247,8 @@ class Turn:
     ) -> list[int]:
         state = self._state
         due = sorted(self._dirty) if everything else sorted({i for i in touched if i is not None})
+        if due and due[-1] >= len(state.part_ids) and tx.one(Q.session_exists, session=self.session_id) is None:
+            raise SessionNotFound(self.session_id, "another program removed its row")
         for index in due:
             turns.write_part(tx, state, index)
         for (parsed, _), place in zip(items, touched, strict=True):

@@ -92,9 +92,7 @@ def abort(walk: Walk) -> None:
 
 
 def count(walk: Walk) -> None:
-    turn, _ = walk.any_stream()
-    if turn.message_id:
-        turn.usage(input=walk.dice.randint(0, 9), output=walk.dice.randint(0, 9))
+    walk.any_stream()[0].usage(input=walk.dice.randint(0, 9), output=walk.dice.randint(0, 9))
 
 
 def commit(walk: Walk) -> None:

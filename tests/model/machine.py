@@ -57,6 +57,7 @@ class Machine(RuleBasedStateMachine):
         self.handles: dict[int, palaver.Turn] = {}
         self.outdated: list[tuple[int, palaver.Turn]] = []  # handles whose turn was resumed by another
         self.count = 0
+        self.steps = 0  # since something happened to all writers at once
         self.judge: Judge | None = None
 
     def teardown(self) -> None:
@@ -111,9 +112,13 @@ class Machine(RuleBasedStateMachine):
     def session(self, name: str, pick: int = 0) -> palaver.Session:
         return self.writer(pick)[1].sessions.get(name, deleted=True)
 
-    def choose(self, pick: int, *, deleted: bool = False, archived: bool = False) -> Session | None:
-        found = [s for s in self.world.sessions.values() if (deleted or not s.deleted) and (archived or not s.archived)]
-        return found[pick % len(found)] if found else None
+    def choose(
+        self, pick: int, fits: Callable[[Session], Any] | None = None, *, archived: bool = False
+    ) -> Session | None:
+        """A session that takes writes; now and then one that does not fit, to be refused."""
+        alive = [s for s in self.world.sessions.values() if not s.deleted and (archived or not s.archived)]
+        fitting = [s for s in alive if fits(s)] if fits and pick % 20 else alive
+        return fitting[pick % len(fitting)] if fitting else None
 
     def choose_turn(self, pick: int, *status: str) -> Turn | None:
         """An open turn that we hold a handle of."""
@@ -175,8 +180,11 @@ class Machine(RuleBasedStateMachine):
         return self.choose(0) is not None
 
     def has_said(self) -> bool:
-        session = self.choose(0)
-        return session is not None and any(s.path() for s in self.world.sessions.values())
+        return self.choose(1, Session.path) is not None
+
+    def has_run(self) -> bool:
+        """Long enough since the writers ended, or time passed: those are not repeated at once."""
+        return self.steps >= 4
 
     @precondition(has_room)
     @rule(pick=PICK, spawn=st.booleans())
@@ -219,8 +227,7 @@ class Machine(RuleBasedStateMachine):
     @rule(pick=PICK)
     def archive(self, pick: int) -> None:
         session = self.choose(pick)
-        if session is None:
-            return
+        assert session is not None
         self.both(lambda: self.session(session.id, pick).archive(), lambda _: self.world.archive(session.id))
         self.note("archive with an open turn" if session.open else "archive")
 
@@ -286,8 +293,7 @@ class Machine(RuleBasedStateMachine):
     def stale(self, pick: int, whole: bool) -> None:
         """With a revision that is not the session's: HeadConflict, and nothing changes."""
         session = self.choose(pick)
-        if session is None:
-            return
+        assert session is not None
         here, wrong = self.session(session.id, pick), session.revision + 1
         error, _ = self.both(
             lambda: here.commit("no", expected=wrong) if whole else here.turn("no", expected=wrong),
@@ -300,8 +306,7 @@ class Machine(RuleBasedStateMachine):
     @rule(pick=PICK, answered=st.booleans(), counted=st.booleans())
     def commit(self, pick: int, answered: bool, counted: bool) -> None:
         session = self.choose(pick)
-        if session is None:
-            return
+        assert session is not None
         new = self.new()
         messages: list[dict[str, Any]] = [{"role": "user", "id": f"u-{new}", "parts": [text(f"whole {new}")]}]
         if answered:
@@ -512,10 +517,10 @@ class Machine(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ moving the head
 
-    @precondition(is_open)
+    @precondition(has_said)
     @rule(pick=PICK, place=PICK, last=st.booleans())
     def regenerate(self, pick: int, place: int, last: bool) -> None:
-        session = self.choose(pick)
+        session = self.choose(pick, Session.path)
         if session is None:
             return
         answers = [entry for entry in session.path_entries() if entry.message.role == "assistant"]
@@ -533,7 +538,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(has_said)
     @rule(pick=PICK, place=PICK, shape=st.integers(0, 2))
     def edit(self, pick: int, place: int, shape: int) -> None:
-        session = self.choose(pick)
+        session = self.choose(pick, Session.path)
         said = [e for e in session.path_entries() if e.message.role != "assistant"] if session else []
         if session is None or not said:
             return
@@ -552,7 +557,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(has_said)
     @rule(pick=PICK, place=PICK, where=st.sampled_from(["turn", "message", "message", "open turn", "open message"]))
     def rewind(self, pick: int, place: int, where: str) -> None:
-        session = self.choose(pick)
+        session = self.choose(pick, Session.path)
         to = self._place(session, where, place) if session else None
         if session is None or to is None:
             return
@@ -567,7 +572,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(has_said)
     @rule(pick=PICK, place=PICK)
     def move(self, pick: int, place: int) -> None:
-        session = self.choose(pick)
+        session = self.choose(pick, lambda s: s.strays or s.path())
         found = [*session.strays, *session.path()] if session else []
         if session is None or not found:
             return
@@ -582,7 +587,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(is_open)
     @rule(pick=PICK)
     def undo(self, pick: int) -> None:
-        session = self.choose(pick)
+        session = self.choose(pick, lambda s: s.past[1:])
         if session is not None:
             self.both(lambda: self.session(session.id, pick).undo(), lambda _: self.world.undo(session.id))
             self.note("undo")
@@ -590,7 +595,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(lambda self: any(s.future for s in self.world.sessions.values()))
     @rule(pick=PICK)
     def redo(self, pick: int) -> None:
-        session = self.choose(pick)
+        session = self.choose(pick, lambda s: s.future)
         if session is not None:
             self.both(lambda: self.session(session.id, pick).redo(), lambda _: self.world.redo(session.id))
             self.note("redo")
@@ -599,8 +604,7 @@ class Machine(RuleBasedStateMachine):
 
     @rule(pick=PICK, roles=st.lists(st.sampled_from(["user", "assistant"]), min_size=1, max_size=3))
     def foreign_messages(self, pick: int, roles: list[str]) -> None:
-        session = self.choose(pick, deleted=True, archived=True)
-        assert session is not None
+        session = list(self.world.sessions.values())[pick % len(self.world.sessions)]
         messages = self._foreign(roles)
         Foreigner(self.path, now()).write(session.id, messages)
         for message in messages:
@@ -623,7 +627,7 @@ class Machine(RuleBasedStateMachine):
     @precondition(is_open)
     @rule(pick=PICK, everywhere=st.booleans())
     def adopt(self, pick: int, everywhere: bool) -> None:
-        session = self.choose(pick)
+        session = self.choose(pick, Session.loose)
         if session is None:
             return
         if everywhere:
@@ -634,9 +638,11 @@ class Machine(RuleBasedStateMachine):
 
     # ------------------------------------------------------------ time, and the ends of writers
 
+    @precondition(has_run)
     @rule(seconds=st.integers(1, 100))
     def time_passes(self, seconds: int) -> None:
         self.ahead += seconds
+        self.steps = 0
         self.note("time passes")
 
     @precondition(lambda self: len(self.writers) < 2)
@@ -657,6 +663,7 @@ class Machine(RuleBasedStateMachine):
             self.world.recover_everywhere()
         self.note("one of two writers dies")
 
+    @precondition(has_run)
     @rule()
     def crash(self) -> None:
         """What a kill leaves: the database and its log; every lock is gone."""
@@ -673,6 +680,7 @@ class Machine(RuleBasedStateMachine):
         shutil.rmtree(self.folder)
         self.folder = fresh
         self.open_writer()
+        self.steps = 0
         self.note("crash")
 
     def _gone(self, name: str) -> None:
@@ -682,6 +690,7 @@ class Machine(RuleBasedStateMachine):
         self.handles = {key: handle for key, handle in self.handles.items() if handle._db is not store.db}
         self.outdated = [(key, handle) for key, handle in self.outdated if handle._db is not store.db]
 
+    @precondition(has_run)
     @rule()
     def reopen(self) -> None:
         """A clean end, and a new beginning."""
@@ -693,6 +702,7 @@ class Machine(RuleBasedStateMachine):
             self.world.close(name)
             self._gone(name)
         self.open_writer()
+        self.steps = 0
         self.note("reopen")
 
     # A rule under several names is drawn more often: talk is more common than trouble.
@@ -717,6 +727,7 @@ class Machine(RuleBasedStateMachine):
     def the_store_reads_as_the_model(self) -> None:
         if self.judge is None:
             return
+        self.steps += 1
         for session in self.world.sessions.values():
             self._compare_rows(session)
         for session in self.world.sessions.values():

@@ -116,7 +116,10 @@ def test_a_place_that_cannot_be_written_is_said_so_to_nobody(tmp_path: Path, exi
         os.chmod(parent, 0o755)
     code = f"import os; os.setgid(65534); os.setuid(65534)\n{READ_ONLY}"
     out = subprocess.run(
-        [sys.executable, "-c", "import palaver\n" + code, str(path)], capture_output=True, text=True, timeout=60
+        [sys.executable, "-c", "import palaver; palaver.open, palaver.StoreReadOnly\n" + code, str(path)],
+        capture_output=True,
+        text=True,
+        timeout=60,
     )
     assert out.stdout.startswith("refused:"), out.stderr
 

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import json
+import subprocess
+import sys
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -157,6 +160,26 @@ def test_promise_086_pages_leave_archived_sessions_out_and_lose_no_other(store: 
     kept = [session.id for n, session in enumerate(made) if n % 3]
     assert sorted(pages(store, False)) == sorted(kept)
     assert sorted(pages(store, True)) == sorted(session.id for session in made)
+
+
+def listed(path: str, *options: str) -> set[str]:
+    """What `palaver ls` prints."""
+    run = subprocess.run(
+        [sys.executable, "-m", "palaver", "ls", "--store", path, "--json", *options],
+        capture_output=True,
+        text=True,
+        check=True,
+        timeout=60,
+    )
+    return {info["id"] for info in json.loads(run.stdout)["sessions"]}
+
+
+def test_promise_086_the_command_line_leaves_archived_sessions_out_unless_asked(path: str) -> None:
+    with palaver.open(path) as store:
+        here, gone = store.sessions.create("a"), store.sessions.create("a")
+        gone.archive()
+    assert listed(path) == listed(path, "--agent", "a") == {here.id}
+    assert listed(path, "--all") == {here.id, gone.id}
 
 
 def test_promise_086_a_deleted_session_is_in_no_list(store: palaver.Store, parent: palaver.Session) -> None:

@@ -17,13 +17,13 @@ _RESULTS = {"tool-output-available": ("->", "output"), "tool-output-error": ("er
 class Live:
     """Prints events. Knows which turn wrote last, and whether the line is still open."""
 
-    def __init__(self, screen: Screen, store: Store, start: lookup.Snapshot) -> None:
+    def __init__(self, screen: Screen, store: Store, *, unfinished: bool) -> None:
         self._screen = screen
         self._store = store
         self._renderer = Renderer(screen)
-        self._mid_line = False
+        self._mid_line = unfinished
+        self._talking = unfinished
         self._writer: int | None = None
-        self._talking = bool(start.open) and bool(start.messages) and start.messages[-1].role == "assistant"
 
     def event(self, event: Event) -> None:
         if event.kind == "chunk":

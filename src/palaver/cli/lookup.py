@@ -35,11 +35,11 @@ _SIMILAR = Query(
 
 
 class Snapshot(NamedTuple):
-    """A transcript, and the number of the newest event that it contains."""
+    """A transcript, the number of the newest event that it contains, and the turns that are being written."""
 
     messages: list[Message]
     seq: int
-    open: list[str]
+    live: list[str]
 
 
 def match(store: Store, name: str, *, deleted: bool = False) -> list[SessionInfo]:
@@ -76,7 +76,7 @@ def snapshot(store: Store, session: Session) -> Snapshot:
         newest = tx.one(Q.max_event, session=session.id)
         lines = events.history(tx, session.id)
         seq = max(newest[0] if newest and newest[0] else 0, lines[-1].seq if lines else 0)
-        return Snapshot(transcript.read(tx, session.id), seq, _open_turns(tx, session.id))
+        return Snapshot(transcript.read(tx, session.id), seq, _live_turns(tx, session.id))
 
 
 def messages_of_turn(store: Store, turn_id: str) -> list[Message]:
@@ -90,11 +90,10 @@ def turns(store: Store, turn_ids: list[str]) -> dict[str, TurnInfo]:
     return {row[0]: events.turn_info(row) for row in found if row}
 
 
-
-def open_turns(store: Store, session: Session) -> list[str]:
+def live_turns(store: Store, session: Session) -> list[str]:
     with store.db.read() as tx:
-        return _open_turns(tx, session.id)
+        return _live_turns(tx, session.id)
 
 
-def _open_turns(tx: Tx, session_id: str) -> list[str]:
-    return [row[0] for row in tx.all(Q.open_turns, session=session_id) if row[2] != "pending"]
+def _live_turns(tx: Tx, session_id: str) -> list[str]:
+    return [row[0] for row in tx.all(Q.open_turns, session=session_id) if row[2] == "streaming"]

@@ -97,7 +97,7 @@ def _words(info: SessionInfo) -> str:
 # ---------------------------------------------------------------- places inside a session
 
 
-def spot(store: Store, session: Session, name: str) -> str:
+def spot(session: Session, name: str) -> str:
     """The id of the turn or message that `--at` and `--to` name: an id, an end of one, or `~2`."""
     if _BACK.fullmatch(name) and split(name)[0] == LATEST:
         return turn_back(session, split(name)[1]).id

@@ -23,5 +23,7 @@ def locate(given: str | None) -> str:
 def require(path: str) -> str:
     """The path, if there is something at it."""
     if "://" not in path and not os.path.exists(path):
-        raise Stop(STORE, f"there is no store at {path}; record something first, or name another with --store", "NoStore")
+        raise Stop(
+            STORE, f"there is no store at {path}; record something first, or name another with --store", "NoStore"
+        )
     return path

@@ -26,11 +26,11 @@ class Renderer:
         self.screen = screen
         self.detail = detail
 
-    def message(self, message: Message) -> None:
+    def message(self, message: Message, *, unfinished: bool = False) -> None:
+        """`unfinished`: more words will follow on the last line."""
         self.heading(message)
-        for text in message.parts:
-            for line in self.part(_parsed(text)):
-                self.screen.say(line)
+        lines = [line for text in message.parts for line in self.part(_parsed(text))]
+        self.screen.out.write("\n".join(lines) + ("" if unfinished or not lines else "\n"))
         if self.detail and message.metadata != "{}":
             self.screen.say(self.note("metadata", message.metadata))
 
@@ -38,7 +38,9 @@ class Renderer:
         role = self.screen.safe(message.role)
         parts: list[tuple[str, str] | str] = [(role, _ROLES.get(message.role, "bold"))]
         if self.detail:
-            parts.append((f"  {self.screen.safe(message.client_id or message.id)}  {moment(message.created_at)}", "dim"))
+            parts.append(
+                (f"  {self.screen.safe(message.client_id or message.id)}  {moment(message.created_at)}", "dim")
+            )
         self.screen.line(*parts)
 
     # ------------------------------------------------------------ parts
@@ -87,6 +89,12 @@ def _cut(screen: Screen, value: str, room: int) -> str:
     from .safe import shorten
 
     return shorten(value, max(8, room), screen.dots)
+
+
+def is_streaming(message: Message) -> bool:
+    """Its last part is text or reasoning that is not done."""
+    part = _parsed(message.parts[-1]) if message.parts else None
+    return isinstance(part, dict) and part.get("type") in ("text", "reasoning") and part.get("state") == "streaming"
 
 
 def first_words(message: Message) -> str:

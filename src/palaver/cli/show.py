@@ -50,7 +50,9 @@ def _heading(screen: Screen, place: names.Place) -> None:
     title = screen.safe(info.title or info.preview or "")
     at = f" at {names.short(place.turn.id)}" if place.turn else ""
     state = " archived" if info.archived_at else ""
-    screen.line((f"{screen.safe(info.id)}{at}", "yellow"), (f" {screen.safe(info.agent)}{state} ", "dim"), (title, "bold"))
+    screen.line(
+        (f"{screen.safe(info.id)}{at}", "yellow"), (f" {screen.safe(info.agent)}{state} ", "dim"), (title, "bold")
+    )
 
 
 def _print(screen: Screen, store: Store, messages: list[Message], *, detail: bool) -> None:

@@ -16,12 +16,12 @@ from palaver import Event, Session, Store
 from . import lookup
 from .command import Call, command, session_argument
 from .live import Live
-from .render import Renderer
+from .render import Renderer, is_streaming
 from .screen import Screen, as_json
 
 _SHORTEST, _LONGEST = 0.01, 0.25  # seconds between two looks
 _CALM = 2.0  # seconds without news after which dead writers are looked for
-_ENDED = ("seal", "recover", "stray", "delete")
+_ENDED = ("seal", "recover", "stray", "delete", "wait")
 
 
 @command(
@@ -41,33 +41,34 @@ _ENDED = ("seal", "recover", "stray", "delete")
 def tail(call: Call, session: str, follow: bool, last: int) -> None:
     """Read the end of a session, and follow what is being written.
 
-    Without -f it ends when no turn is open any more. --json prints one line per event from here on; the messages that
-    are there already are `palaver show`'s."""
+    Without -f it ends when nothing is being written any more: the turn is sealed, or waits for an answer. --json prints
+    one line per event from here on; the messages that are there already are `palaver show`'s."""
     store, found = call.session(session)
     start = lookup.snapshot(store, found)
-    follower = Follower(store, found, start.seq, start.open)
+    follower = Follower(store, found, start.seq, start.live)
     screen = call.screen
     if call.json:
         for event in follower.events(forever=follow):
             screen.out.write(_event_line(event) + "\n")
             screen.out.flush()
         return
-    _print_last(screen, start, last)
-    _follow(screen, store, follower, start, forever=follow)
-
-
-def _print_last(screen: Screen, start: lookup.Snapshot, last: int) -> None:
-    renderer = Renderer(screen)
-    for message in start.messages[len(start.messages) - min(last, len(start.messages)) :]:
-        renderer.message(message)
-    screen.out.flush()
-
-
-def _follow(screen: Screen, store: Store, follower: Follower, start: lookup.Snapshot, *, forever: bool) -> None:
-    live = Live(screen, store, start)
-    for event in follower.events(forever=forever):
+    live = Live(screen, store, unfinished=_print_last(screen, start, last))
+    for event in follower.events(forever=follow):
         live.event(event)
         screen.out.flush()
+
+
+def _print_last(screen: Screen, start: lookup.Snapshot, last: int) -> bool:
+    """The last messages; True if the last word of them is still to come, so that the line stays open."""
+    shown = start.messages[len(start.messages) - min(last, len(start.messages)) :]
+    renderer = Renderer(screen)
+    for message in shown[:-1]:
+        renderer.message(message)
+    unfinished = bool(shown and start.live) and is_streaming(shown[-1])
+    if shown:
+        renderer.message(shown[-1], unfinished=unfinished)
+    screen.out.flush()
+    return unfinished
 
 
 def _event_line(event: Event) -> str:
@@ -77,19 +78,19 @@ def _event_line(event: Event) -> str:
 
 
 class Follower:
-    """Reads a session's events as they come, and knows which turns are still open."""
+    """Reads a session's events as they come, and knows which turns are being written."""
 
-    def __init__(self, store: Store, session: Session, after: int, opened: list[str]) -> None:
+    def __init__(self, store: Store, session: Session, after: int, live: list[str]) -> None:
         self._store = store
         self._session = session
         self._after = after
-        self._open = set(opened)
+        self._live = set(live)
 
     def events(self, *, forever: bool) -> Iterator[Event]:
-        """Every event, until no turn is open; for ever, if that is wanted."""
+        """Every event, until no turn is being written; for ever, if that is wanted."""
         pause = _SHORTEST
         news = time.monotonic()
-        while forever or self._open:
+        while forever or self._live:
             found = self._session.events(self._after)
             for event in found:
                 self._after = event.seq
@@ -106,15 +107,15 @@ class Follower:
 
     def _count(self, event: Event) -> None:
         turn = event.data.get("turn") if isinstance(event.data, dict) else None
-        if event.kind == "begin" and event.turn is not None:
-            self._open.add(str(turn))
+        if event.kind in ("begin", "resume") and event.turn is not None:
+            self._live.add(str(turn))
         elif event.kind in _ENDED:
-            self._open.discard(str(turn))
-            self._open &= self._still_open()
+            self._live.discard(str(turn))
+            self._live &= self._still_live()
 
-    def _still_open(self) -> set[str]:
-        return set(lookup.open_turns(self._store, self._session))
+    def _still_live(self) -> set[str]:
+        return set(lookup.live_turns(self._store, self._session))
 
     def _look_for_the_dead(self) -> None:
         self._store.recover()
-        self._open &= self._still_open()
+        self._live &= self._still_live()

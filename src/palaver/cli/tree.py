@@ -94,13 +94,13 @@ def _print(screen: Screen, graph: str, turn: TurnInfo | None, nodes: _Nodes) -> 
 
 def draw(turns: list[TurnInfo]) -> Iterator[tuple[str, TurnInfo | None]]:
     """Lines from the newest turn to the roots: (graph, turn), or (graph, None) where columns join."""
-    columns: list[str | None] = []  # the turn that each column goes down to
+    columns: list[str] = []  # the turn that each column goes down to
     for turn in _newest_first(turns):
         at = _column_of(columns, turn.id)
-        yield " ".join(TURN if place == at else "|" for place in range(len(columns))), turn
-        for joining in [p for p in range(len(columns) - 1, at, -1) if columns[p] == turn.id]:
+        for joining in [place for place in range(len(columns) - 1, at, -1) if columns[place] == turn.id]:
             yield _join(len(columns), at, joining), None
             del columns[joining]
+        yield " ".join(TURN if place == at else "|" for place in range(len(columns))), turn
         if turn.parent_id is not None:
             columns[at] = turn.parent_id
             continue
@@ -109,7 +109,7 @@ def draw(turns: list[TurnInfo]) -> Iterator[tuple[str, TurnInfo | None]]:
         del columns[at]
 
 
-def _column_of(columns: list[str | None], turn_id: str) -> int:
+def _column_of(columns: list[str], turn_id: str) -> int:
     if turn_id not in columns:
         columns.append(turn_id)
     return columns.index(turn_id)

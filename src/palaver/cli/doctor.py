@@ -1,0 +1,201 @@
+"""`palaver doctor`: versions, the file and its surroundings, locks and who holds them; what to do about each finding.
+
+It looks from outside first (so it can also say why a store does not open), then from inside.
+"""
+
+from __future__ import annotations
+
+import os
+import platform
+import stat
+from collections.abc import Iterator
+from typing import NamedTuple
+
+import palaver
+from palaver import PalaverError, Store
+from palaver.db import filesystem, locks, migrate
+
+from .command import Call, command
+from .exits import OK, PROBLEMS, STORE
+from .screen import Screen
+from .values import count, size
+
+_BIG_WAL = 256 * 1024 * 1024
+
+
+class Finding(NamedTuple):
+    """One thing looked at. `todo` says what to do; empty: nothing, it is well."""
+
+    check: str
+    what: str
+    todo: str = ""
+
+
+@command(
+    "doctor",
+    examples=["palaver doctor", "palaver doctor --store talks.db --json"],
+    keys={
+        "store": "its path",
+        "opens": "false: it could not be opened",
+        "findings[]": "what was looked at, with:",
+        "  check": "version, file, permissions, filesystem, wal, sqlite, schema, sessions, open turns, loose rows, locks …",
+        "  what": "what was found",
+        "  ok": "false: there is something to do",
+        "  todo": "what to do, or an empty text",
+    },
+)
+def doctor(call: Call) -> int:
+    """Look at the store and its surroundings, and say what to do.
+
+    Exit code 1 if there is something to do, 4 if the store cannot be opened."""
+    path = call.path
+    findings = list(outside(path))
+    opens = False
+    if os.path.exists(path):
+        try:
+            findings += inside(call.store())
+            opens = True
+        except PalaverError as error:
+            findings.append(Finding("open", str(error), "see the sentence above; nothing was changed"))
+    _report(call, path, opens, findings)
+    if not opens:
+        return STORE
+    return PROBLEMS if any(finding.todo for finding in findings) else OK
+
+
+def _report(call: Call, path: str, opens: bool, findings: list[Finding]) -> None:
+    if call.json:
+        listed = [{"check": f.check, "what": f.what, "ok": not f.todo, "todo": f.todo} for f in findings]
+        call.screen.json({"store": path, "opens": opens, "findings": listed})
+        return
+    for finding in findings:
+        _print(call.screen, finding)
+
+
+def _print(screen: Screen, finding: Finding) -> None:
+    mark, style = ("!!", "bold red") if finding.todo else ("ok", "green")
+    screen.say(f"{screen.paint(mark, style)} {finding.check}: {screen.safe(finding.what)}")
+    if finding.todo:
+        screen.say(f"   -> {screen.safe(finding.todo)}")
+
+
+# ---------------------------------------------------------------- from outside
+
+
+def outside(path: str) -> Iterator[Finding]:
+    yield Finding("version", f"palaver {palaver.__version__}, Python {platform.python_version()}")
+    folder = os.path.dirname(os.path.abspath(path))
+    if not os.path.exists(path):
+        yield Finding("file", f"there is no store at {path}", "record something, or name another with --store")
+        return
+    yield Finding("file", f"{path}, {size(os.stat(path).st_size)}")
+    yield from _permissions(path, folder)
+    yield _filesystem(folder)
+    yield _wal(path)
+    yield from _queue(path)
+
+
+def _permissions(path: str, folder: str) -> Iterator[Finding]:
+    wrong = [(one, mode) for one in _files(path) if (mode := stat.S_IMODE(os.stat(one).st_mode)) & 0o077]
+    for one, mode in wrong:
+        yield Finding("permissions", f"{one} is open to others ({mode:o})", f"chmod 600 {one}")
+    if not os.access(folder, os.W_OK) or not os.access(path, os.W_OK):
+        yield Finding("permissions", f"{path} or its directory cannot be written", "give yourself write permission")
+    elif not wrong:
+        yield Finding("permissions", "only you can read it")
+
+
+def _files(path: str) -> list[str]:
+    return [one for one in (path, path + "-wal", path + "-shm", path + "-queue") if os.path.isfile(one)]
+
+
+def _filesystem(folder: str) -> Finding:
+    kind = filesystem.kind_of(folder) or "unknown"
+    try:
+        filesystem.refuse_unsafe(folder)
+    except PalaverError as error:
+        return Finding("filesystem", kind, str(error))
+    free = os.statvfs(folder)
+    left = free.f_bavail * free.f_frsize
+    todo = "free some space: writers will be refused soon" if left < 64 * 1024 * 1024 else ""
+    return Finding("filesystem", f"{kind}, {size(left)} free", todo)
+
+
+def _wal(path: str) -> Finding:
+    try:
+        length = os.stat(path + "-wal").st_size
+    except FileNotFoundError:
+        return Finding("wal", "no write-ahead log: nobody has the store open")
+    todo = (
+        "a reader holds it open for long; end it, and the log shrinks with the next writes" if length > _BIG_WAL else ""
+    )
+    return Finding("wal", f"the write-ahead log has {size(length)}", todo)
+
+
+def _queue(path: str) -> Iterator[Finding]:
+    if not os.path.exists(path + "-queue"):
+        return
+    try:
+        queue = locks.WriteQueue(path + "-queue")
+    except OSError as error:
+        yield Finding("locks", f"{path}-queue: {error.strerror}", "make the file writable for you")
+        return
+    holder = queue.holder()
+    queue.close()
+    yield Finding("locks", f"{holder} is writing now" if holder else "nobody is writing now")
+
+
+# ---------------------------------------------------------------- from inside
+
+
+def inside(store: Store) -> Iterator[Finding]:
+    yield Finding("sqlite", f"SQLite {_one(store, 'SELECT sqlite_version()')}")
+    version = _one(store, "SELECT max(version) FROM schema_migrations")
+    yield Finding("schema", f"schema {version}, this Palaver knows {migrate.VERSION}")
+    listed = _one(store, "SELECT count(*) FROM chat_sessions")
+    turns = _one(store, "SELECT count(*) FROM turns")
+    yield Finding("sessions", f"{count(listed, 'session')}, {count(turns, 'turn')}")
+    yield from _writers(store)
+    yield _open_turns(store)
+    yield _loose(store)
+
+
+def _one(store: Store, query: str) -> int:
+    return next(_rows(store, query))[0]  # type: ignore[no-any-return]
+
+
+def _rows(store: Store, query: str) -> Iterator[tuple[object, ...]]:
+    _, rows = store.db.query(query)  # type: ignore[attr-defined,unused-ignore]
+    return rows  # type: ignore[no-any-return,unused-ignore]
+
+
+def _writers(store: Store) -> Iterator[Finding]:
+    """Each living writer holds a lock on a file of its own."""
+    folder = store.path + "-owners"
+    alive = dead = 0
+    for owner, pid, host in _rows(store, "SELECT id, pid, host FROM owners ORDER BY started_at"):
+        if locks.is_dead(folder, str(owner)):
+            dead += 1
+            continue
+        alive += 1
+        yield Finding("writers", f"process {pid} on {host} is alive")
+    if not alive:
+        yield Finding("writers", "no process is writing turns")
+    if dead:
+        yield Finding("writers", f"{count(dead, 'writer')} died; what they left open was sealed when this store opened")
+
+
+def _open_turns(store: Store) -> Finding:
+    rows = _rows(store, "SELECT status, count(*) FROM turns WHERE sealed_at IS NULL GROUP BY 1 ORDER BY 1")
+    found = [f"{number} {status}" for status, number in rows]
+    return Finding("open turns", ", ".join(found) or "none")
+
+
+def _loose(store: Store) -> Finding:
+    query = """SELECT count(DISTINCT m.session_id) FROM chat_messages m
+                WHERE NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
+                  AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)"""
+    number = _one(store, query)
+    if not number:
+        return Finding("loose rows", "none: every row has its turn")
+    return Finding("loose rows", f"another program wrote to {count(number, 'session')}", "run `palaver adopt`")

@@ -1,0 +1,40 @@
+"""Sessions out of a store and into another one.
+
+`write` and `read` move whole sessions as JSON lines, every stored byte as it is, digests included. `inspect` is one
+JSON document per session for tools, `markdown` a page for people; neither is read back.
+
+An export is text in UTF-8, one JSON object per line:
+
+    {"palaver":"export","version":1,"schema":1}
+    {"session":"ses_…"}                                     a group: all rows of one session
+    {"table":"chat_sessions","id":"ses_…","agent":…}        one line per row, every column by name
+    …
+    {"end":"ses_…","lines":12,"sha256":"…"}                 over the exact bytes of the group's rows
+    {"end":"export","sessions":1}
+
+Columns with bytes (digest, salt, leaf, link) are lower-case hex; columns with JSON stay text, so their bytes are exact.
+Nothing in the file says when it was made: the same content gives the same bytes. A session comes after those it
+came from. Within a group the tables come in one order (see `tables`); messages by (created_at, id), parts by message
+and index, everything else by its key.
+
+* `owners` is never exported. An open turn is exported as it stands, its chunks too, with owner null. One that was
+  streaming has no writer in the store that imports it, so that store's recovery seals it as aborted with what it had;
+  one that waits goes on waiting.
+* A system prompt is in every group whose messages name it, and is kept once. An id of another program (foreign_ids) is
+  exported with the row it stands for.
+* Where only some sessions are chosen, the sessions that their turns and messages live in come along as *husks*
+  (`{"session":"ses_…","husk":true}`): deleted sessions at revision 0 that hold just the turns and messages which the
+  chosen ones reach. An import of the whole session later completes a husk; a husk never changes a session that
+  is there.
+* An import takes a group whole or not at all, and only if every digest in it fits. A session that is there already with
+  the same content is left alone; one that differs is refused and nothing is changed. So running an import again
+  finishes what an interruption left.
+"""
+
+from .inspection import inspect
+from .markdown import markdown
+from .outcome import NotAnExport, Progress, Refusal, Summary, Written
+from .reader import read
+from .writer import write
+
+__all__ = ["NotAnExport", "Progress", "Refusal", "Summary", "Written", "inspect", "markdown", "read", "write"]

@@ -1,0 +1,212 @@
+"""The tables of an export: which columns a line has, what each may hold, and where an import puts it.
+
+A column is written `name kind`. Kinds: text, int, real, json (any JSON text), object (JSON text of an object),
+salt (16 bytes) and hash (32 bytes), both as hex, null (always null); with `?` it may be null.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+import msgspec
+
+from .. import canonical
+from ..db.database import Row
+from ..db.queries import Q, Query
+from ..errors import BadValue
+
+_encode = msgspec.json.encode
+_HEX = {"salt": re.compile("[0-9a-f]{32}"), "hash": re.compile("[0-9a-f]{64}")}
+_INT64 = 2**63
+
+
+class Column(NamedTuple):
+    name: str
+    kind: str
+    null: bool
+
+
+class Table:
+    """One table: its columns in the order of schema.sql."""
+
+    def __init__(self, name: str, put: Query, columns: str, home: str | None = None) -> None:
+        self.name = name
+        self.put = put
+        self.home = home  # the column that must name the group's session
+        self.columns = [_column(text) for text in columns.split(", ")]
+        self.names = [column.name for column in self.columns]
+        self._keys = ["table", *self.names]
+        self._bytes = any(column.kind in _HEX for column in self.columns)
+
+    def line(self, row: Row) -> bytes:
+        """A stored row as a line of the file."""
+        values = [v.hex() if type(v) is bytes else v for v in row] if self._bytes else row
+        for value in values:
+            if type(value) is bytes or (type(value) is float and not math.isfinite(value)):
+                raise BadValue(f"{self.name} {row[0]} holds {value!r:.40}, which no column of it may hold; mend it first")
+        return _encode(dict(zip(self._keys, (self.name, *values), strict=True))) + b"\n"
+
+    def row(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The columns of a line, checked and as the store keeps them."""
+        if len(fields) != len(self._keys) or any(name not in fields for name in self.names):
+            raise BadValue(self._not_these(fields))
+        return {column.name: _stored(column, fields[column.name]) for column in self.columns}
+
+    def _not_these(self, fields: dict[str, Any]) -> str:
+        missing = [name for name in self.names if name not in fields]
+        unknown = [name for name in fields if name not in self._keys]
+        if missing:
+            return f"{self.name} has a column {missing[0]}, this line has not"
+        return f"{self.name} has no column {unknown[0]!r:.60}"
+
+
+def _column(text: str) -> Column:
+    name, kind = text.split()
+    return Column(name, kind.rstrip("?"), kind.endswith("?"))
+
+
+def _stored(column: Column, value: Any) -> Any:
+    if value is None and (column.null or column.kind == "null"):
+        return None
+    return _CHECKS[column.kind](column, value)
+
+
+def _wrong(column: Column, what: str) -> BadValue:
+    return BadValue(f"column {column.name} {what}")
+
+
+def _text(column: Column, value: Any) -> str:
+    if type(value) is not str:
+        raise _wrong(column, f"is text, not {_named(value)}")
+    if "\0" in value:
+        raise _wrong(column, "holds a NUL")
+    return value
+
+
+def _int(column: Column, value: Any) -> int:
+    if type(value) is not int:
+        raise _wrong(column, f"is a whole number, not {_named(value)}")
+    if not -_INT64 <= value < _INT64:
+        raise _wrong(column, "does not fit 64 bits")
+    return value
+
+
+def _real(column: Column, value: Any) -> float:
+    if type(value) not in (int, float) or abs(value) > 1e300:
+        raise _wrong(column, f"is a number, not {_named(value)}")
+    return float(value)
+
+
+def _json(column: Column, value: Any) -> str:
+    text = _text(column, value)
+    try:
+        canonical.parse(text)
+    except BadValue as error:
+        raise _wrong(column, f"is not JSON that can be kept: {error}") from None
+    return text
+
+
+def _object(column: Column, value: Any) -> str:
+    text = _json(column, value)
+    if not text.lstrip(" \t\r\n").startswith("{"):
+        raise _wrong(column, "is not a JSON object")
+    return text
+
+
+def _hex(column: Column, value: Any) -> bytes:
+    if type(value) is not str or not _HEX[column.kind].fullmatch(value):
+        raise _wrong(column, f"is {32 if column.kind == 'salt' else 64} lower-case hex digits")
+    return bytes.fromhex(value)
+
+
+def _null(column: Column, value: Any) -> None:
+    raise _wrong(column, f"is null in an export, not {_named(value)}")
+
+
+def _named(value: Any) -> str:
+    return {str: "text", bool: "true or false", type(None): "null"}.get(type(value), f"{value!r:.40}")
+
+
+_CHECKS: dict[str, Callable[[Column, Any], Any]] = {
+    "text": _text,
+    "int": _int,
+    "real": _real,
+    "json": _json,
+    "object": _object,
+    "salt": _hex,
+    "hash": _hex,
+    "null": _null,
+}
+
+SESSIONS = Table(
+    "chat_sessions",
+    Q.import_session,
+    "id text, agent text, workspace_root text?, model_json json, parent_id text?, parent_message_id text?, "
+    "permissions_json json, metadata_json object, prompt_tokens int, completion_tokens int, reasoning_tokens int, "
+    "cache_read int, cache_write int, total_tokens int, cost_usd real, created_at int, updated_at int, archived_at int?",
+    home="id",
+)
+HEADS = Table(
+    "heads",
+    Q.import_head,
+    "session_id text, turn_id text?, prev_turn_id text?, revision int, event_seq int, events_floor int, last_at int, "
+    "looked_at int, relation text, origin_id text?, origin_turn text?, origin_call text?, scope_json json, title text?, "
+    "preview text?, deleted_at int?",
+    home="session_id",
+)
+REFLOG = Table(
+    "reflog",
+    Q.import_line,
+    "session_id text, seq int, kind text, turn_id text?, revision int, at int, ref_seq int?, reason text?, link hash",
+    home="session_id",
+)
+TURNS = Table(
+    "turns",
+    Q.import_turn,
+    "id text, parent_id text?, session_id text, base_revision int, begin_seq int, kind text, status text, owner null, "
+    "fence int, started_at int, sealed_at int?, digest hash?, depth int, thread_tokens int, thread_messages int, "
+    "response_id text?, input_tokens int, output_tokens int, reasoning_tokens int, cache_read int, cache_write int, "
+    "cost_usd real, usage_told int, facts_json object",
+    home="session_id",
+)
+ENTRIES = Table(
+    "turn_entries",
+    Q.import_entry,
+    "turn_id text, seq int, kind text, ref text, client_id text?, salt salt?, leaf hash?",
+)
+MESSAGES = Table(
+    "chat_messages",
+    Q.import_message,
+    "id text, session_id text, role text, metadata_json object, created_at int, updated_at int",
+    home="session_id",
+)
+PARTS = Table(
+    "chat_parts",
+    Q.import_part,
+    "id text, message_id text, session_id text, index int, type text, data_json object, tool_call_id text?, "
+    "tool_state text?, created_at int, updated_at int",
+    home="session_id",
+)
+EVENTS = Table(
+    "events", Q.import_event, "session_id text, seq int, kind text, turn int?, data json, at int", home="session_id"
+)
+COPIES = Table("copies", Q.import_copy, "copy_id text, session_id text, message_id text", home="session_id")
+ALIASES = Table(
+    "aliases",
+    Q.import_alias,
+    "namespace text, name text, session_id text, turn_id text?, created_at int, reason text?",
+    home="session_id",
+)
+FOREIGN_IDS = Table(
+    "foreign_ids", Q.import_foreign_id, "origin text, scope text, foreign_id text, id text"
+)
+PROMPTS = Table("system_prompts", Q.import_prompt, "digest text, body text, created_at int")
+
+IN_ORDER = [
+    SESSIONS, HEADS, REFLOG, TURNS, ENTRIES, MESSAGES, PARTS, EVENTS, COPIES, ALIASES, FOREIGN_IDS, PROMPTS,
+]  # fmt: skip
+BY_NAME = {table.name: table for table in IN_ORDER}
+RANK = {table.name: place for place, table in enumerate(IN_ORDER)}

@@ -1,0 +1,94 @@
+"""Breaks of the promises about what is on disk and about usage."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sabotage import planted
+
+
+@planted
+def a_column_appears_without_a_version() -> None:
+    """The schema grows and its version does not."""
+    from palaver.db import migrate
+
+    schema = migrate.schema
+    migrate.schema = lambda: schema().replace(
+        "    deleted_at   INTEGER\n", "    deleted_at   INTEGER,\n    pinned INTEGER\n"
+    )
+
+
+@planted
+def newer_schemas_are_taken_for_ours() -> None:
+    """Whatever the version, the store opens."""
+    from palaver.db import migrate
+
+    migrate.VERSION, known = 10**6, migrate.VERSION
+    version_of = migrate.version_of
+    migrate.version_of = lambda connection: 10**6 if version_of(connection) >= known else 0
+
+
+@planted
+def parts_are_written_again() -> None:
+    """What is stored is a re-encoding of what was given."""
+    import json
+
+    from palaver.core import turns
+
+    insert = turns.insert_part
+
+    def again(tx: Any, session_id: str, message_id: str, index: int, part: Any, at: int) -> None:
+        part.data = json.dumps(json.loads(part.data), separators=(",", ":"))
+        insert(tx, session_id, message_id, index, part, at)
+
+    turns.insert_part = again
+
+
+@planted
+def usage_falls_with_a_rewind() -> None:
+    """A session counts only what is on its path."""
+    from palaver.core import refs
+    from palaver.db.queries import Q
+
+    move = refs.move
+
+    def forgetful(tx: Any, head: Any, to: str | None, **said: Any) -> Any:
+        moved = move(tx, head, to, **said)
+        if said["kind"] in ("rewind", "delete"):
+            tx.run(
+                Q.set_rollups,
+                session=head.session_id,
+                input=0,
+                output=0,
+                reasoning=0,
+                cache_read=0,
+                cache_write=0,
+                total=0,
+            )
+        return moved
+
+    refs.move = forgetful
+
+
+@planted
+def usage_is_counted_twice_in_the_session() -> None:
+    """Every report of usage is added to the session once more."""
+    from palaver.core import turns
+    from palaver.db.queries import Q
+
+    count = turns.count_usage
+
+    def twice(tx: Any, turn: Any, usage: Any, cost: float) -> None:
+        more = usage - turn.usage
+        count(tx, turn, usage, cost)
+        tx.later(Q.add_usage, session=turn.session_id, **turns._usage_params(more), total=more.total, cost=0.0, now=0)
+
+    turns.count_usage = twice
+
+
+@planted
+def the_total_forgets_the_cache() -> None:
+    """The total is input and output only."""
+    from palaver.model import Usage
+
+    Usage.total = property(lambda self: self.input + self.output)  # type: ignore[assignment, method-assign]
