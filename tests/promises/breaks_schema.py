@@ -59,12 +59,14 @@ def parts_are_encoded_again() -> None:
 
 @planted
 def parts_do_not_name_their_session() -> None:
-    rewrite(Q.insert_part, ":session,", "'x' || :session,")
+    for query in (Q.insert_part, Q.insert_streamed_part):
+        rewrite(query, ":session,", "'x' || :session,")
 
 
 @planted
 def part_indexes_repeat() -> None:
-    rewrite(Q.insert_part, ":place,", ":place / 2,")
+    for query in (Q.insert_part, Q.insert_streamed_part):
+        rewrite(query, ":place,", ":place / 2,")
 
 
 @planted

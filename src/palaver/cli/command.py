@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,7 +36,7 @@ class Call:
     def store(self, *, create: bool = False) -> Store:
         """Open the store until the command ends."""
         path = self.path if create else place.require(self.path)
-        return click.get_current_context().with_resource(palaver.open(path))
+        return click.get_current_context().with_resource(palaver.open(path, create=create))
 
     def session(self, name: str) -> tuple[Store, Session]:
         store = self.store()
@@ -87,7 +87,13 @@ _JSON = click.option("--json", is_flag=True, help="Print JSON for programs; docs
 _STORE = click.option("-s", "--store", metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
 
 
-class SessionName(click.ParamType):
+if TYPE_CHECKING:
+    _ParamType = click.ParamType[str]
+else:
+    _ParamType = click.ParamType
+
+
+class SessionName(_ParamType):
     """A session as a person names it; shells complete it."""
 
     name = "session"

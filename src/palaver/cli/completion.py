@@ -11,7 +11,7 @@ import re
 from typing import Any
 
 import click
-from click.shell_completion import CompletionItem, get_completion_class
+from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
 from palaver import PalaverError, SessionInfo, Store
 from palaver import open as open_store
@@ -39,7 +39,8 @@ def completion(call: Call, shell: str) -> None:
     root = click.get_current_context().find_root().command
     made = get_completion_class(shell)
     assert made
-    script = super(made, made(root, {}, "palaver", "_PALAVER_COMPLETE")).source()
+    maker = made(root, {}, "palaver", "_PALAVER_COMPLETE")
+    script = ShellComplete.source(maker)  # bash's own would first run bash, to look at its version
     if call.json:
         call.screen.json({"shell": shell, "script": script})
     else:
@@ -52,7 +53,7 @@ def sessions(ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
     if not os.path.isfile(path):
         return []
     try:
-        with open_store(path, timeout=1.0) as store:
+        with open_store(path, create=False, timeout=1.0) as store:
             return _offers(store, incomplete)
     except PalaverError:
         return []

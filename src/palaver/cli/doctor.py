@@ -9,7 +9,7 @@ import os
 import platform
 import stat
 from collections.abc import Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import palaver
 from palaver import PalaverError, Store
@@ -38,7 +38,7 @@ class Finding(NamedTuple):
         "store": "its path",
         "opens": "false: it could not be opened",
         "findings[]": "what was looked at, with:",
-        "  check": "version, file, permissions, filesystem, wal, sqlite, schema, sessions, open turns, loose rows, locks …",
+        "  check": "version, file, permissions, filesystem, wal, locks, sqlite, schema, sessions, writers …",
         "  what": "what was found",
         "  ok": "false: there is something to do",
         "  todo": "what to do, or an empty text",
@@ -160,20 +160,16 @@ def inside(store: Store) -> Iterator[Finding]:
     yield _loose(store)
 
 
-def _one(store: Store, query: str) -> int:
-    return next(_rows(store, query))[0]  # type: ignore[no-any-return]
-
-
-def _rows(store: Store, query: str) -> Iterator[tuple[object, ...]]:
-    _, rows = store.db.query(query)  # type: ignore[attr-defined,unused-ignore]
-    return rows  # type: ignore[no-any-return,unused-ignore]
+def _one(store: Store, query: str) -> Any:
+    _, rows = store.db.query(query)
+    return next(rows)[0]
 
 
 def _writers(store: Store) -> Iterator[Finding]:
     """Each living writer holds a lock on a file of its own."""
     folder = store.path + "-owners"
     alive = dead = 0
-    for owner, pid, host in _rows(store, "SELECT id, pid, host FROM owners ORDER BY started_at"):
+    for owner, pid, host in store.db.query("SELECT id, pid, host FROM owners ORDER BY started_at")[1]:
         if locks.is_dead(folder, str(owner)):
             dead += 1
             continue
@@ -186,7 +182,7 @@ def _writers(store: Store) -> Iterator[Finding]:
 
 
 def _open_turns(store: Store) -> Finding:
-    rows = _rows(store, "SELECT status, count(*) FROM turns WHERE sealed_at IS NULL GROUP BY 1 ORDER BY 1")
+    _, rows = store.db.query("SELECT status, count(*) FROM turns WHERE sealed_at IS NULL GROUP BY 1 ORDER BY 1")
     found = [f"{number} {status}" for status, number in rows]
     return Finding("open turns", ", ".join(found) or "none")
 

@@ -10,9 +10,8 @@ import re
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from palaver import Session, SessionInfo, Store, TurnInfo
+from palaver import BadValue, Session, SessionInfo, Store, TurnInfo
 
-from . import lookup
 from .exits import UNKNOWN, Stop
 
 LATEST = "@"
@@ -37,7 +36,7 @@ def short(some_id: str) -> str:
 
 
 def session(store: Store, name: str, *, deleted: bool = False) -> Session:
-    found = _latest(store) if name == LATEST else lookup.match(store, name, deleted=deleted)
+    found = _latest(store) if name == LATEST else match(store, name, deleted=deleted)
     if len(found) == 1:
         return store.sessions.get(found[0].id, deleted=deleted)
     if found:
@@ -45,9 +44,17 @@ def session(store: Store, name: str, *, deleted: bool = False) -> Session:
     raise Stop(UNKNOWN, _unknown(store, name), "SessionNotFound")
 
 
+def match(store: Store, name: str, *, deleted: bool = False) -> list[SessionInfo]:
+    """What a name may mean. A name that no column can hold means nothing."""
+    try:
+        return store.sessions.match(name, deleted=deleted) if name else []
+    except BadValue:
+        return []
+
+
 def place(store: Store, name: str) -> Place:
     """A session, or a turn back from its head."""
-    if not _BACK.fullmatch(name) or lookup.match(store, name):
+    if not _BACK.fullmatch(name) or match(store, name):
         return Place(session(store, name), None)
     base, back = split(name)
     found = session(store, base)
@@ -76,10 +83,11 @@ def _latest(store: Store) -> list[SessionInfo]:
 def _unknown(store: Store, name: str) -> str:
     if name == LATEST:
         return "there is no session in this store yet"
-    near = lookup.similar(store, name)
+    recent = store.sessions.list(limit=200, archived=True).sessions
+    near = [one for one in recent if name and name.lower() in (one.title or "").lower()]
     if near:
         return f"no session is named {name!r}; there is {_listed(near)}"
-    recent = store.sessions.list(limit=3).sessions
+    recent = recent[:3]
     return f"no session is named {name!r}; " + (f"the latest: {_listed(recent)}" if recent else "the store is empty")
 
 
@@ -102,7 +110,7 @@ def spot(session: Session, name: str) -> str:
     if _BACK.fullmatch(name) and split(name)[0] == LATEST:
         return turn_back(session, split(name)[1]).id
     turns = [turn.id for turn in session.tree()]
-    messages = [message["id"] for message in session.messages()]
+    messages = [message.client_id or message.id for message in session.transcript()]
     if name in turns or name in messages:
         return name
     found = [one for one in [*turns, *messages] if _fits(one, name)]

@@ -8,10 +8,9 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from palaver import BadValue, canonical
-from palaver.core.transcript import Message
+from palaver import BadValue, StoredMessage, TurnInfo, canonical
 
-from . import names
+from . import names, safe
 from .screen import WIDE, Screen
 from .values import moment, size
 
@@ -26,7 +25,7 @@ class Renderer:
         self.screen = screen
         self.detail = detail
 
-    def message(self, message: Message, *, unfinished: bool = False) -> None:
+    def message(self, message: StoredMessage, *, unfinished: bool = False) -> None:
         """`unfinished`: more words will follow on the last line."""
         self.heading(message)
         lines = [line for text in message.parts for line in self.part(_parsed(text))]
@@ -34,13 +33,12 @@ class Renderer:
         if self.detail and message.metadata != "{}":
             self.screen.say(self.note("metadata", message.metadata))
 
-    def heading(self, message: Message) -> None:
+    def heading(self, message: StoredMessage) -> None:
         role = self.screen.safe(message.role)
         parts: list[tuple[str, str] | str] = [(role, _ROLES.get(message.role, "bold"))]
         if self.detail:
-            parts.append(
-                (f"  {self.screen.safe(message.client_id or message.id)}  {moment(message.created_at)}", "dim")
-            )
+            known_as = self.screen.safe(message.client_id or message.id)
+            parts.append((f"  {known_as}  {moment(message.created_at)}", "dim"))
         self.screen.line(*parts)
 
     # ------------------------------------------------------------ parts
@@ -81,23 +79,17 @@ class Renderer:
         label, value = screen.safe(label), screen.safe(value, lines=self.detail)
         head = " " * indent + label
         if not self.detail:
-            value = _cut(screen, value, (screen.width or WIDE) - len(head) - 1)
+            value = safe.shorten(value, max(8, (screen.width or WIDE) - safe.width(head) - 1), screen.dots)
         return f"{screen.paint(head, style)} {value}".rstrip()
 
 
-def _cut(screen: Screen, value: str, room: int) -> str:
-    from .safe import shorten
-
-    return shorten(value, max(8, room), screen.dots)
-
-
-def is_streaming(message: Message) -> bool:
+def is_streaming(message: StoredMessage) -> bool:
     """Its last part is text or reasoning that is not done."""
     part = _parsed(message.parts[-1]) if message.parts else None
     return isinstance(part, dict) and part.get("type") in ("text", "reasoning") and part.get("state") == "streaming"
 
 
-def first_words(message: Message) -> str:
+def first_words(message: StoredMessage) -> str:
     """What a turn is recognised by: its first text."""
     for text in message.parts:
         part = _parsed(text)
@@ -106,7 +98,7 @@ def first_words(message: Message) -> str:
     return ""
 
 
-def turn_line(screen: Screen, turn: Any) -> str:
+def turn_line(screen: Screen, turn: TurnInfo) -> str:
     """The line above a turn's messages, with `--detail`."""
     digest = turn.digest.hex()[:12] if turn.digest else "open"
     tokens = f", {turn.usage.total:,} tokens" if turn.usage.total else ""

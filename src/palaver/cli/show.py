@@ -4,11 +4,10 @@ from __future__ import annotations
 
 import click
 
-from palaver import Store
+from palaver import Session, StoredMessage
 from palaver.canonical import Raw
-from palaver.core.transcript import Message
 
-from . import lookup, names
+from . import names
 from .command import Call, command, session_argument
 from .pager import paged
 from .render import Renderer, turn_line
@@ -31,10 +30,9 @@ def show(call: Call, session: str, detail: bool, raw: bool, no_pager: bool) -> N
     """Read a session.
 
     SESSION~2 shows it as it was two turns before its head. Long values are cut to a line; --detail shows them whole."""
-    store = call.store()
-    place = names.place(store, session)
+    place = names.place(call.store(), session)
     turn = place.turn.id if place.turn else None
-    messages = lookup.messages(store, place.session, turn)
+    messages = place.session.transcript(turn)
     if call.json:
         whole = [Raw(message.json().encode()) for message in messages]
         call.screen.json({"session": session_json(place.session.info), "turn": turn, "messages": whole})
@@ -42,7 +40,7 @@ def show(call: Call, session: str, detail: bool, raw: bool, no_pager: bool) -> N
     call.screen.raw = raw
     with paged(call.screen, wanted=not no_pager) as screen:
         _heading(screen, place)
-        _print(screen, store, messages, detail=detail)
+        _print(screen, place.session, messages, detail=detail)
 
 
 def _heading(screen: Screen, place: names.Place) -> None:
@@ -55,9 +53,9 @@ def _heading(screen: Screen, place: names.Place) -> None:
     )
 
 
-def _print(screen: Screen, store: Store, messages: list[Message], *, detail: bool) -> None:
+def _print(screen: Screen, session: Session, messages: list[StoredMessage], *, detail: bool) -> None:
     renderer = Renderer(screen, detail=detail)
-    turns = lookup.turns(store, [m.turn_id for m in messages if m.turn_id]) if detail else {}
+    turns = {turn.id: turn for turn in session.tree()} if detail else {}
     last: str | None = None
     for message in messages:
         screen.say()

@@ -1,4 +1,4 @@
-"""`palaver sql`: the store in SQL. Whatever is asked, nothing can be changed: the engine opens it read-only for this."""
+"""`palaver sql`: the store in SQL. Whatever is asked, nothing can be changed: the engine opens it read-only."""
 
 from __future__ import annotations
 
@@ -51,18 +51,13 @@ def sql(call: Call, query: str | None) -> None:
 
 
 def run(call: Call, store: Store, query: str) -> None:
-    columns, rows = _ask(store, query)
+    columns, rows = store.db.query(query)
     if call.json:
         _print_json(call.screen, columns, rows)
     elif call.screen.tty:
         _print_table(call.screen, columns, rows)
     else:
         _print_tabs(call.screen, columns, rows)
-
-
-def _ask(store: Store, query: str) -> tuple[list[str], Iterator[Row]]:
-    answer: tuple[list[str], Iterator[Row]] = store.db.query(query)  # type: ignore[attr-defined,unused-ignore]
-    return answer
 
 
 # ---------------------------------------------------------------- printing

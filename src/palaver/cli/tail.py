@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 import click
 
-from palaver import Event, Session, Store
+from palaver import Event, Session, Store, StoredMessage
 
 from . import lookup
 from .command import Call, command, session_argument
@@ -44,27 +44,26 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
     Without -f it ends when nothing is being written any more: the turn is sealed, or waits for an answer. --json prints
     one line per event from here on; the messages that are there already are `palaver show`'s."""
     store, found = call.session(session)
-    start = lookup.snapshot(store, found)
-    follower = Follower(store, found, start.seq, start.live)
+    messages, seq = found.snapshot()
+    follower = Follower(store, found, seq)
     screen = call.screen
     if call.json:
         for event in follower.events(forever=follow):
             screen.out.write(_event_line(event) + "\n")
             screen.out.flush()
         return
-    live = Live(screen, store, unfinished=_print_last(screen, start, last))
+    live = Live(screen, store, unfinished=_print_last(screen, messages[max(0, len(messages) - last) :], follower))
     for event in follower.events(forever=follow):
         live.event(event)
         screen.out.flush()
 
 
-def _print_last(screen: Screen, start: lookup.Snapshot, last: int) -> bool:
+def _print_last(screen: Screen, shown: list[StoredMessage], follower: Follower) -> bool:
     """The last messages; True if the last word of them is still to come, so that the line stays open."""
-    shown = start.messages[len(start.messages) - min(last, len(start.messages)) :]
     renderer = Renderer(screen)
     for message in shown[:-1]:
         renderer.message(message)
-    unfinished = bool(shown and start.live) and is_streaming(shown[-1])
+    unfinished = bool(shown and follower.live) and is_streaming(shown[-1])
     if shown:
         renderer.message(shown[-1], unfinished=unfinished)
     screen.out.flush()
@@ -80,17 +79,16 @@ def _event_line(event: Event) -> str:
 class Follower:
     """Reads a session's events as they come, and knows which turns are being written."""
 
-    def __init__(self, store: Store, session: Session, after: int, live: list[str]) -> None:
+    def __init__(self, store: Store, session: Session, after: int) -> None:
         self._store = store
         self._session = session
         self._after = after
-        self._live = set(live)
+        self.live = lookup.live_turns(store, session)
 
     def events(self, *, forever: bool) -> Iterator[Event]:
         """Every event, until no turn is being written; for ever, if that is wanted."""
-        pause = _SHORTEST
-        news = time.monotonic()
-        while forever or self._live:
+        pause, news = _SHORTEST, time.monotonic()
+        while True:
             found = self._session.events(self._after)
             for event in found:
                 self._after = event.seq
@@ -99,6 +97,8 @@ class Follower:
             if found:
                 pause, news = _SHORTEST, time.monotonic()
                 continue
+            if not (forever or self.live):
+                return
             if time.monotonic() - news > _CALM:
                 self._look_for_the_dead()
                 news = time.monotonic()
@@ -108,14 +108,10 @@ class Follower:
     def _count(self, event: Event) -> None:
         turn = event.data.get("turn") if isinstance(event.data, dict) else None
         if event.kind in ("begin", "resume") and event.turn is not None:
-            self._live.add(str(turn))
+            self.live.add(str(turn))
         elif event.kind in _ENDED:
-            self._live.discard(str(turn))
-            self._live &= self._still_live()
-
-    def _still_live(self) -> set[str]:
-        return set(lookup.live_turns(self._store, self._session))
+            self.live &= lookup.live_turns(self._store, self._session)
 
     def _look_for_the_dead(self) -> None:
         self._store.recover()
-        self._live &= self._still_live()
+        self.live &= lookup.live_turns(self._store, self._session)

@@ -1,0 +1,175 @@
+"""Taking sessions away and bringing them in: export and import. The formats are `palaver.exports`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+import click
+
+from palaver import Store
+
+from . import names
+from .command import Call, SessionName, command
+from .exits import OK, PROBLEMS, USAGE, Stop
+from .screen import Screen
+from .values import count, size
+
+FORMATS = ("jsonl", "json", "markdown")
+
+
+@command(
+    "export",
+    examples=["palaver export -o talks.jsonl", "palaver export @ --format markdown | less"],
+    keys={
+        "file": "where it was written",
+        "format": "jsonl, json or markdown",
+        "sessions": "how many sessions were asked for; null: all",
+        "bytes": "how long the file is",
+    },
+)
+@click.argument("sessions", nargs=-1, type=SessionName())
+@click.option("-o", "--output", metavar="FILE", help="Write there; it appears when it is whole. Default: stdout.")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(FORMATS),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: everything, for import. json: one object per session, for tools. markdown: for people.",
+)
+def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str) -> None:
+    """Write sessions to a file that import reads.
+
+    Without SESSIONS, all of them. Sessions that the chosen ones share turns with come along as far as they are needed.
+    --json needs -o, for stdout is the export's then."""
+    store = call.store()
+    chosen = [names.session(store, name).id for name in sessions] or None
+    if output is None:
+        _to_stdout(call, store, chosen, shape)
+        return
+    with _whole_file(output) as out, _Progress() as progress:
+        _write(store, out, chosen, shape, progress)
+    length = os.stat(output).st_size
+    value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
+    what = count(len(chosen), "session") if chosen else "every session"
+    call.done(value, f"wrote {what} to {output}, {size(length)}")
+
+
+def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -> None:
+    if call.json:
+        raise Stop(USAGE, "--json needs -o FILE: stdout is the export", "Usage")
+    if call.screen.tty:
+        raise Stop(USAGE, "an export is not for a terminal: name a file with -o, or pipe it", "Usage")
+    sys.stdout.flush()
+    with _Progress() as progress:
+        _write(store, sys.stdout.buffer, chosen, shape, progress)
+    sys.stdout.buffer.flush()
+
+
+def _write(store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: _Progress) -> None:
+    from palaver import exports
+
+    work: Any = {"jsonl": exports.write, "json": exports.inspect, "markdown": exports.markdown}[shape]
+    work(store.db, out, sessions=chosen, progress=progress)
+
+
+@contextmanager
+def _whole_file(path: str) -> Iterator[BinaryIO]:
+    """A private file that appears under its name only when it is complete."""
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
+    try:
+        with open(fd, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+# ---------------------------------------------------------------- import
+
+
+@command(
+    "import",
+    examples=["palaver import talks.jsonl", "ssh host palaver export | palaver import -"],
+    keys={
+        "imported": "sessions taken in",
+        "already_there": "sessions that were there with the same content",
+        "refused": "sessions and lines that were refused",
+        "lines": "lines read",
+        "refusals[]": "what was refused, with:",
+        "  line": "the line of the file",
+        "  session": "the session, or null",
+        "  why": "a sentence",
+    },
+)
+@click.argument("file", metavar="FILE|-")
+def import_(call: Call, file: str) -> int:
+    """Read an export into the store.
+
+    A session comes in whole or not at all; what is there already stays as it is. Run it again after an interruption: it
+    finishes. Exit code 1 if something was refused; the rest is kept."""
+    from palaver import exports
+
+    refusals: list[exports.Refusal] = []
+    with _source(file) as source, _Progress() as progress:
+        store = call.store(create=True)
+        summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append)
+    listed = [{"line": one.line, "session": one.session, "why": one.why} for one in refusals]
+    for one in () if call.json else listed:
+        _print_refusal(one)
+    value = {name: getattr(summary, name) for name in ("imported", "already_there", "refused", "lines")}
+    there = f", {summary.already_there:,} already there" if summary.already_there else ""
+    refused = f", {summary.refused:,} refused" if summary.refused else ""
+    call.done({**value, "refusals": listed}, f"imported {count(summary.imported, 'session')}{there}{refused}")
+    return PROBLEMS if summary.refused or refusals else OK
+
+
+@contextmanager
+def _source(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+    except OSError as error:
+        raise Stop(USAGE, f"cannot read {file}: {error.strerror}", "Usage") from None
+    with open(fd, "rb") as source:
+        yield source
+
+
+def _print_refusal(refusal: dict[str, Any]) -> None:
+    screen = Screen(sys.stderr)
+    session = f" session {refusal['session']}" if refusal["session"] else ""
+    sys.stderr.write(screen.safe(f"refused: line {refusal['line']}{session}: {refusal['why']}") + "\n")
+
+
+class _Progress:
+    """Sessions and bytes so far, on one line of a terminal's stderr."""
+
+    def __init__(self) -> None:
+        self._shown = False
+        self._tty = sys.stderr.isatty()
+
+    def __call__(self, sessions: int, done: int) -> None:
+        if self._tty:
+            self._shown = True
+            sys.stderr.write(f"\r{count(sessions, 'session')}, {size(done)} ")
+
+    def __enter__(self) -> _Progress:
+        return self
+
+    def __exit__(self, *error: object) -> None:
+        if self._shown:
+            sys.stderr.write("\r\x1b[K")

@@ -1,0 +1,149 @@
+"""The rows of one session, table after table: what a group of an export consists of.
+
+Every row is read when it is its turn, so memory holds a row and a page of keys, whatever the session's size.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+
+from .. import canonical
+from ..db.database import Row, Tx
+from ..db.queries import Q
+from ..errors import BadValue
+from . import tables
+from .tables import Table
+
+_PAGE = 500
+_BATCH = 1 << 20  # bytes of rows that are read at once
+_PROMPT = "system_prompt_digest"
+
+Rows = Iterator[tuple[Table, Row]]
+
+
+class Group:
+    """A session with all its rows, given which turns are at home in it."""
+
+    def __init__(self, session_id: str, turns: Iterable[str]) -> None:
+        self.session_id = session_id
+        self._turns = turns
+        self._prompts: set[str] = set()
+
+    def rows(self, tx: Tx) -> Rows:
+        for table, rows in (
+            (tables.SESSIONS, self.session(tx)),
+            (tables.HEADS, self.head(tx)),
+            (tables.REFLOG, self.reflog(tx)),
+            (tables.TURNS, self.turns(tx)),
+            (tables.ENTRIES, self.entries(tx)),
+            (tables.MESSAGES, self.messages(tx)),
+            (tables.PARTS, self.parts(tx)),
+            (tables.EVENTS, self.events(tx)),
+            (tables.COPIES, self.copies(tx)),
+            (tables.ALIASES, self.aliases(tx)),
+            (tables.FOREIGN_IDS, self.foreign_ids(tx)),
+            (tables.PROMPTS, self.prompts(tx)),
+        ):
+            for row in rows:
+                yield table, row
+
+    def session(self, tx: Tx) -> Iterable[Row]:
+        return tx.all(Q.export_session, session=self.session_id)
+
+    def head(self, tx: Tx) -> Iterable[Row]:
+        return tx.all(Q.export_head, session=self.session_id)
+
+    def reflog(self, tx: Tx) -> Iterable[Row]:
+        after = -1
+        while page := tx.all(Q.export_reflog, session=self.session_id, after=after, limit=_PAGE):
+            yield from page
+            after = page[-1][1]
+
+    def turns(self, tx: Tx) -> Iterable[Row]:
+        for turn_id in self._turns:
+            for row in tx.all(Q.export_turn, turn=turn_id):
+                self._note_prompt(row[-1])
+                yield row
+
+    def entries(self, tx: Tx) -> Iterable[Row]:
+        for turn_id in self._turns:
+            after = -1
+            while page := tx.all(Q.export_entries, turn=turn_id, after=after, limit=_PAGE):
+                yield from page
+                after = page[-1][1]
+
+    def messages(self, tx: Tx) -> Iterable[Row]:
+        for message_id in self.message_ids(tx):
+            for row in tx.all(Q.export_message, id=message_id):
+                self._note_prompt(row[3])
+                yield row
+
+    def message_ids(self, tx: Tx) -> Iterator[str]:
+        at, after = -(2**63), ""
+        while page := tx.all(Q.export_message_keys, session=self.session_id, at=at, after=after, limit=_PAGE):
+            for _, message_id in page:
+                yield message_id
+            at, after = page[-1]
+
+    def parts(self, tx: Tx) -> Iterable[Row]:
+        for part_id in self.part_ids(tx):
+            yield from tx.all(Q.export_part, id=part_id)
+
+    def part_ids(self, tx: Tx) -> Iterator[str]:
+        for message_id in self.message_ids(tx):
+            place, after = -(2**63), ""
+            while page := tx.all(Q.export_part_keys, message=message_id, place=place, after=after, limit=_PAGE):
+                for _, part_id in page:
+                    yield part_id
+                if len(page) < _PAGE:
+                    break
+                place, after = page[-1]
+
+    def events(self, tx: Tx) -> Iterable[Row]:
+        after = -1
+        while sizes := tx.all(Q.export_event_sizes, session=self.session_id, after=after, limit=_PAGE):
+            for upto in batches(sizes):
+                yield from tx.all(Q.export_events, session=self.session_id, after=after, upto=upto)
+                after = upto
+
+    def copies(self, tx: Tx) -> Iterable[Row]:
+        message, after = "", ""
+        while page := tx.all(Q.export_copies, session=self.session_id, message=message, after=after, limit=_PAGE):
+            yield from page
+            after, _, message = page[-1]
+
+    def aliases(self, tx: Tx) -> Iterable[Row]:
+        return tx.all(Q.export_aliases, session=self.session_id)
+
+    def foreign_ids(self, tx: Tx) -> Iterable[Row]:
+        if tx.one(Q.export_has_foreign_ids) is None:
+            return
+        for ids in ([self.session_id], self._turns, self.message_ids(tx), self.part_ids(tx)):
+            for ours in ids:
+                yield from tx.all(Q.export_foreign_ids, id=ours)
+
+    def prompts(self, tx: Tx) -> Iterable[Row]:
+        """Those that the messages and turns before named."""
+        for digest in sorted(self._prompts):
+            yield from tx.all(Q.export_prompt, digest=digest)
+
+    def _note_prompt(self, text: str) -> None:
+        if f'"{_PROMPT}"' not in text:
+            return
+        try:
+            value = canonical.parse(text)
+        except BadValue:
+            return
+        for place in (value, value.get("metadata") if isinstance(value, dict) else None):
+            if isinstance(place, dict) and isinstance(place.get(_PROMPT), str):
+                self._prompts.add(place[_PROMPT])
+
+
+def batches(sizes: list[Row]) -> Iterator[int]:
+    """Where to cut numbered rows so that each piece is small: the last number of each."""
+    total = 0
+    for place, (number, size) in enumerate(sizes):
+        total += size or 0
+        if total >= _BATCH or place == len(sizes) - 1 or total + (sizes[place + 1][1] or 0) > _BATCH:
+            yield number
+            total = 0

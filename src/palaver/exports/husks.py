@@ -1,0 +1,104 @@
+"""A husk: what is left of a session that others stand on, when only those others are taken along.
+
+It is a deleted session at revision 0 that holds just the turns and messages which were reached, all of them
+hidden, as if the rest had never been. Its stamps come from the session itself, so the same content gives the same husk.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Any
+
+from .. import canonical
+from ..core import heads, metadata, previews
+from ..db.database import Row, Tx
+from ..db.queries import Q
+from ..errors import BadValue
+from ..model import Usage
+from . import tables
+from .groups import Group
+from .selection import Chosen, Selection
+
+
+def is_husk(revision: int | None, deleted_at: int | None) -> bool:
+    """A session that was really deleted has moved its head at least once."""
+    return revision == 0 and deleted_at is not None
+
+
+class Husk(Group):
+    """The rows of a session that a selection reaches, made into a husk."""
+
+    def __init__(self, tx: Tx, chosen: Chosen, selection: Selection) -> None:
+        super().__init__(chosen.session_id, chosen.turns)
+        self._selection = selection
+        (session,) = tx.all(Q.export_session, session=chosen.session_id)
+        (head,) = tx.all(Q.export_head, session=chosen.session_id)
+        self._session = dict(zip(tables.SESSIONS.names, session, strict=True))
+        self._head = dict(zip(tables.HEADS.names, head, strict=True))
+        self._stamp: int = self._head["deleted_at"] or self._session["updated_at"]
+
+    def session(self, tx: Tx) -> Iterable[Row]:
+        row = dict(self._session)
+        usage = sum((_usage(r) for r in self.messages(tx)), Usage())
+        counts = zip(tables.SESSIONS.names[8:13], usage.counts(), strict=True)
+        row.update(counts, total_tokens=usage.total, cost_usd=float(sum(r[21] for r in self.turns(tx))))
+        if self._head["deleted_at"] is None:
+            row["metadata_json"] = metadata.splice(row["metadata_json"], "deleted_at", str(self._stamp))
+            row["archived_at"] = self._stamp
+        yield tuple(row.values())
+
+    def head(self, tx: Tx) -> Iterable[Row]:
+        row: dict[str, Any] = dict(self._head)
+        row.update(turn_id=None, prev_turn_id=None, revision=0, event_seq=1, events_floor=0, looked_at=0)
+        row.update(relation="import", title=None, preview=self._first_words(tx), deleted_at=self._stamp)
+        yield tuple(row.values())
+
+    def reflog(self, tx: Tx) -> Iterable[Row]:
+        line = (1, "create", None, 0, self._session["created_at"], None, f"agent {self._session['agent']}")
+        yield (self.session_id, *line, heads.line_link(b"", self.session_id, *line))
+
+    def messages(self, tx: Tx) -> Iterable[Row]:
+        for id_, session_id, role, text, created_at, updated_at in super().messages(tx):
+            yield id_, session_id, role, metadata.hide(text, self._stamp), created_at, updated_at
+
+    def message_ids(self, tx: Tx) -> Iterator[str]:
+        for message_id in super().message_ids(tx):
+            listed = tx.all(Q.turns_of_message, message=message_id)
+            if any(self._selection.has_turn(row[0], row[4]) for row in listed):
+                yield message_id
+
+    def events(self, tx: Tx) -> Iterable[Row]:
+        return ()
+
+    def copies(self, tx: Tx) -> Iterable[Row]:
+        return ()
+
+    def aliases(self, tx: Tx) -> Iterable[Row]:
+        return ()
+
+    def _first_words(self, tx: Tx) -> str | None:
+        for message_id in self.message_ids(tx):
+            (message,) = tx.all(Q.export_message, id=message_id)
+            if message[2] == "user":
+                words = _words(tx.all(Q.parts_of_message, message=message_id))
+                if words is not None:
+                    return previews.shorten(words)
+        return None
+
+
+def _words(parts: list[Row]) -> str | None:
+    for _, _, kind, data in parts:
+        part = canonical.parse(data) if kind == "text" else None
+        words = part.get("text") if isinstance(part, dict) else None
+        if isinstance(words, str) and words.strip():
+            return words
+    return None
+
+
+def _usage(message: Row) -> Usage:
+    if message[2] != "assistant" or '"usage"' not in message[3]:
+        return Usage()
+    try:
+        return Usage.from_metadata(canonical.parse(message[3])) or Usage()
+    except BadValue:
+        return Usage()

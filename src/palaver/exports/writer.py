@@ -1,0 +1,76 @@
+"""Writing an export: a header, one group per session, an end. One snapshot of the store, read row by row."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from hashlib import sha256
+from typing import BinaryIO
+
+import msgspec
+
+from ..db.database import Database, Tx
+from ..db.queries import Q
+from .groups import Group
+from .husks import Husk, is_husk
+from .outcome import Progress, Written
+from .selection import Chosen, Selection
+
+HEADER = b'{"palaver":"export","version":1,"schema":1}\n'
+_EVERY = 4 << 20  # bytes between two reports of progress
+
+_encode = msgspec.json.encode
+
+
+def write(
+    db: Database, out: BinaryIO, sessions: Sequence[str] | None = None, progress: Progress | None = None
+) -> Written:
+    """Write all sessions, or the ones named and what they stand on, as JSON lines."""
+    writer = _Writer(out, progress)
+    with db.read() as tx:
+        selection = Selection(tx, sessions)
+        writer.put(HEADER)
+        for chosen in selection:
+            writer.group(tx, chosen, selection)
+    writer.put(_encode({"end": "export", "sessions": writer.sessions + writer.husks}) + b"\n")
+    return Written(writer.sessions, writer.husks, writer.lines, writer.bytes)
+
+
+class _Writer:
+    """The file so far."""
+
+    def __init__(self, out: BinaryIO, progress: Progress | None) -> None:
+        self._out = out
+        self._progress = progress
+        self._told = 0
+        self.sessions = self.husks = self.lines = self.bytes = 0
+
+    def put(self, line: bytes) -> None:
+        self._out.write(line)
+        self.lines += 1
+        self.bytes += len(line)
+
+    def group(self, tx: Tx, chosen: Chosen, selection: Selection) -> None:
+        husk = chosen.reached or _is_husk(tx, chosen.session_id)
+        group = Husk(tx, chosen, selection) if chosen.reached else Group(chosen.session_id, chosen.turns)
+        self.put(_encode({"session": chosen.session_id, **({"husk": True} if husk else {})}) + b"\n")
+        count, hasher = 0, sha256()
+        for table, row in group.rows(tx):
+            line = table.line(row)
+            hasher.update(line)
+            self.put(line)
+            count += 1
+            self._tell(_EVERY)
+        self.put(_encode({"end": chosen.session_id, "lines": count, "sha256": hasher.hexdigest()}) + b"\n")
+        self.husks += husk
+        self.sessions += not husk
+        self._tell(0)
+
+    def _tell(self, every: int) -> None:
+        if self._progress is not None and self.bytes - self._told >= every:
+            self._told = self.bytes
+            self._progress(self.sessions + self.husks, self.bytes)
+
+
+def _is_husk(tx: Tx, session_id: str) -> bool:
+    row = tx.one(Q.import_standing, session=session_id)
+    return row is not None and is_husk(*row)
