@@ -1,0 +1,35 @@
+"""The library page names every public method, and nothing that is not there."""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import pytest
+
+import palaver
+
+PAGE = (Path(__file__).parent.parent.parent / "docs" / "library.md").read_text()
+SECTIONS = {"Store": palaver.Store, "Sessions": palaver.Sessions, "Session": palaver.Session, "Turn": palaver.Turn}
+INSIDE = {"Store": {"db", "room", "owner", "track", "path"}}  # for the layers above, not for users
+
+
+def section(name: str) -> str:
+    return re.split(rf"^## {name}\b.*$", PAGE, flags=re.MULTILINE)[1].split("\n## ")[0]
+
+
+def public(kind: type) -> set[str]:
+    return {name for name in vars(kind) if not name.startswith("_")}
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_every_public_method_is_on_the_page(name: str) -> None:
+    text = section(name)
+    missing = {m for m in public(SECTIONS[name]) - INSIDE.get(name, set()) if not re.search(rf"`{m}[`(]", text)}
+    assert missing == set()
+
+
+@pytest.mark.parametrize("name", SECTIONS)
+def test_the_page_names_nothing_that_is_not_there(name: str) -> None:
+    named = set(re.findall(r"`(\w+)\(", section(name).split("\nA message is")[0]))
+    assert named <= public(SECTIONS[name]) | {"TurnInfo", "Moment", "Page", "Line", "Event", "Problem"}
