@@ -1,4 +1,5 @@
 """Interleaves columns: for every repeat, every column runs once, in rotating order, next to the raw limit."""
+
 from __future__ import annotations
 
 import json
@@ -22,8 +23,13 @@ class Proc:
     def __init__(self, name: str, root: str, mode: str) -> None:
         self.name = name
         self.err = open(os.path.join(root, f"{name}-{mode}.err"), "w")
-        self.p = subprocess.Popen([sys.executable, "-m", "bench.worker", name, root, mode], stdin=subprocess.PIPE,
-                                  stdout=subprocess.PIPE, stderr=self.err, text=True)
+        self.p = subprocess.Popen(
+            [sys.executable, "-m", "bench.worker", name, root, mode],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            stderr=self.err,
+            text=True,
+        )
         info = json.loads(self.p.stdout.readline() or '{"error":"died"}')
         self.can, self.notes, self.error = set(info.get("can", [])), info.get("notes", {}), info.get("error")
 
@@ -44,8 +50,15 @@ class Proc:
 def summary(vals: list[float], base: list[float]) -> dict:
     """Median of per-repeat values, and of per-repeat ratios against the limit measured in the same repeat."""
     ratios = [v / b for v, b in zip(vals, base)]
-    return {"median": st.median(vals), "min": min(vals), "max": max(vals), "repeats": len(vals),
-            "ratio": st.median(ratios), "ratio_min": min(ratios), "ratio_max": max(ratios)}
+    return {
+        "median": st.median(vals),
+        "min": min(vals),
+        "max": max(vals),
+        "repeats": len(vals),
+        "ratio": st.median(ratios),
+        "ratio_min": min(ratios),
+        "ratio_max": max(ratios),
+    }
 
 
 def interleave(procs, cap, fn, repeats=REPEATS):
@@ -53,7 +66,7 @@ def interleave(procs, cap, fn, repeats=REPEATS):
     out = {p.name: [] for p in procs if cap in p.can}
     live = [p for p in procs if cap in p.can]
     for r in range(repeats):
-        for p in live[r % len(live):] + live[:r % len(live)] if live else []:
+        for p in live[r % len(live) :] + live[: r % len(live)] if live else []:
             if out[p.name] and "error" in out[p.name][-1]:
                 continue
             out[p.name].append(fn(p, r))
@@ -79,15 +92,23 @@ def pct(xs, q):
 def w1(procs, shipped):
     res = interleave(procs, "append", lambda p, r: p("w1", n=1000, start=r * 1000, budget=8))
     rows = table(res, lambda x: x["s"] / x["n"] * 1e6)  # mean: includes checkpoint stalls
-    p50 = table(res, lambda x: st.median(x["lat"]))     # typical call: code and SQL only
+    p50 = table(res, lambda x: st.median(x["lat"]))  # typical call: code and SQL only
     for n, v in res.items():
         if "error" in rows[n]:
             continue
         lat = [x for b in v for x in b["lat"]]
-        rows[n].update(p50_us=p50[n]["median"], p50_ratio=p50[n]["ratio"], p50_ratio_min=p50[n]["ratio_min"],
-                       p50_ratio_max=p50[n]["ratio_max"], p99_us=pct(lat, .99),
-                       messages=len(lat), first500_us=st.median(lat[:500]), last500_us=st.median(lat[-500:]),
-                       growth=st.median(lat[-500:]) / max(1, st.median(lat[:500])), disk=v[-1]["disk"])
+        rows[n].update(
+            p50_us=p50[n]["median"],
+            p50_ratio=p50[n]["ratio"],
+            p50_ratio_min=p50[n]["ratio_min"],
+            p50_ratio_max=p50[n]["ratio_max"],
+            p99_us=pct(lat, 0.99),
+            messages=len(lat),
+            first500_us=st.median(lat[:500]),
+            last500_us=st.median(lat[-500:]),
+            growth=st.median(lat[-500:]) / max(1, st.median(lat[:500])),
+            disk=v[-1]["disk"],
+        )
     for p in procs:
         if p.name in DEEP and "error" not in rows.get(p.name, {"error": 1}):
             d = p("w1_deep", have=5000, upto=50000)
@@ -157,10 +178,17 @@ def w6(procs, shipped, k=8):
             if not done:
                 rows[p.name] = {"error": "nothing acked: " + next((b["why"] for b in v if b["why"]), "?")}
                 continue
-            rows[p.name].update(p50_us=pct(lat, .5), p99_us=pct(lat, .99), max_us=max(lat, default=None), acked=done,
-                                errors=sum(b["errs"] for b in v), why=next((b["why"] for b in v if b["why"]), ""),
-                                lost=done - p("w6_count", procs=k).get("n", 0))
+            rows[p.name].update(
+                p50_us=pct(lat, 0.5),
+                p99_us=pct(lat, 0.99),
+                max_us=max(lat, default=None),
+                acked=done,
+                errors=sum(b["errs"] for b in v),
+                why=next((b["why"] for b in v if b["why"]), ""),
+                lost=done - p("w6_count", procs=k).get("n", 0),
+            )
         return rows
+
     return {"equalised": one(procs, 100), "as_shipped": one(shipped, 20)}
 
 
@@ -184,12 +212,16 @@ def w8(procs, _, root=None):
 
     def one(p, r):
         t = time.perf_counter()
-        o = subprocess.run([sys.executable, "-m", "bench.cold", p.name, os.path.join(root, f"{p.name}-w8.db")],
-                           capture_output=True, text=True)
+        o = subprocess.run(
+            [sys.executable, "-m", "bench.cold", p.name, os.path.join(root, f"{p.name}-w8.db")],
+            capture_output=True,
+            text=True,
+        )
         dt = time.perf_counter() - t
         if o.returncode or not o.stdout.split():
             return {"error": o.stderr[-200:]}
         return {"s": dt, "rss": int(o.stdout.split()[-1])}
+
     interleave(procs, "cold", one, repeats=1)  # warm the page cache and bytecode
     res = interleave(procs, "cold", one)
     rows = table(res, lambda x: x["s"] * 1e3)

@@ -42,7 +42,7 @@ def _parse(text: str) -> tuple[bool, Any]:
     try:
         value = canonical._deep(_load, text)
         if isinstance(value, dict | list):
-            if canonical._may_be_deep(text):
+            if canonical._may_be_deep(text + "["):
                 canonical._check_depth([value])  # it stands one level deep in its part
             if _suspect.search(text) and _pollutes(value):
                 return False, None

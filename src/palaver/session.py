@@ -147,6 +147,18 @@ class Session:
             found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in named]
         return [events.turn_info(row) for row in found if row]
 
+    def live(self) -> list[TurnInfo]:
+        """Turns that somebody is writing."""
+        with self._store.db.read() as tx:
+            named = [row[0] for row in tx.all(Q.open_turns, session=self.id) if row[2] == "streaming"]
+            found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in named]
+        return [events.turn_info(row) for row in found if row]
+
+    def messages_of(self, turn_id: str) -> list[StoredMessage]:
+        """The messages that one turn lists."""
+        with self._store.db.read() as tx:
+            return transcript.read_turn(tx, turn_id)
+
     def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
         with self._store.db.read() as tx:
@@ -250,7 +262,9 @@ class Session:
         with self._store.db.write(hard=True) as tx:  # by itself: it stays done if the resume is refused
             recovery.recover(tx, heads.take(tx, self.id, stamps=0), self._store.room.is_dead)
         with self._store.db.write(hard=True) as tx:
-            prelude.refuse_closed(heads.take(tx, self.id, stamps=0))
+            head = heads.take(tx, self.id, stamps=0)
+            if head.deleted_at is not None:  # an archived session's open turns may go on
+                prelude.refuse_closed(head)
             state = turns.load(tx, turn_id)
             if state.session_id != self.id:
                 raise TurnNotFound(turn_id, f"it belongs to session {state.session_id}")

@@ -44,7 +44,7 @@ def transcript(db: Any, session_id: str) -> list[dict[str, Any]]:
     found = []
     for message_id, role, text in _rows(db, _MESSAGES, session_id):
         metadata = json.loads(text)
-        if "hidden_at" in metadata or "queued_at" in metadata:
+        if metadata.get("hidden_at") is not None or metadata.get("queued_at") is not None:
             continue
         parts = [json.loads(data) for (data,) in _rows(db, _PARTS, message_id)]
         found.append({"id": message_id, "role": role, "metadata": metadata, "parts": parts})

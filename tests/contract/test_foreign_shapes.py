@@ -149,6 +149,31 @@ def rebuild(path: str, table: str) -> list[str]:
     ]
 
 
+def test_ids_of_another_scheme_are_kept(path: str) -> None:
+    make_foreign(path)
+    rename = [f"UPDATE {t} SET {c} = replace(replace({c}, 'ses_', 'chat/'), 'msg_', 'M-')" for t, c in NAMED]
+    sql(path, "PRAGMA foreign_keys = OFF", *rename)
+    expected = judge_alone(path).transcripts
+    session_id = PLAIN.replace("ses_", "chat/")
+    with palaver.open(path) as store:
+        session = store.sessions.get(session_id)
+        assert [m["id"] for m in session.messages()] == [m["id"] for m in expected[session_id]]
+        say(session, "four", "fourth")
+        session.rewind(to=MESSAGE_IDS[12].replace("msg_", "M-"))
+        assert texts(session.messages()) == ["one", "first answer", "two"]
+        session.undo()
+        fork = session.fork(at=MESSAGE_IDS[11].replace("msg_", "M-"))
+        assert (fork.info.parent_id, texts(fork.messages())) == (session_id, ["one", "first answer"])
+        assert shown(judge.look(path).transcripts[session_id]) == shown(session.messages())
+
+
+NAMED = (
+    *(("chat_sessions", column) for column in ("id", "parent_id", "parent_message_id")),
+    *(("chat_messages", column) for column in ("id", "session_id")),
+    *(("chat_parts", column) for column in ("message_id", "session_id")),
+)
+
+
 # ---------------------------------------------------------------- modes
 
 

@@ -11,6 +11,7 @@ import os
 import shutil
 import signal
 import sys
+import traceback
 from typing import Any
 
 from . import vfs, workloads
@@ -23,18 +24,22 @@ def run_killed(options: dict[str, Any], kill_at: int) -> bool:
     child = os.fork()
     if child == 0:
         signal.alarm(HANGS)
-        status = 1
-        try:
-            workloads.run({**options, "kill_at": kill_at})
-            status = 0
-        finally:
-            sys.stderr.flush()
-            os._exit(status)
+        _run_to_the_end({**options, "kill_at": kill_at})
     _, status = os.waitpid(child, 0)
     code = os.waitstatus_to_exitcode(status)
     if code not in (0, -signal.SIGKILL):
         raise SystemExit(f"run {kill_at} of {options['workload']} ended with {code}")
     return code != 0
+
+
+def _run_to_the_end(options: dict[str, Any]) -> None:
+    """The rest of a forked child: never back into the code of its parent."""
+    try:
+        workloads.run(options)
+    except BaseException:
+        traceback.print_exc()
+        os._exit(1)
+    os._exit(0)
 
 
 def count(options: dict[str, Any]) -> dict[str, int]:

@@ -99,7 +99,7 @@ class Machine(RuleBasedStateMachine):
         return next(iter(self.writers.values()))
 
     def open_writer(self) -> None:
-        store = palaver.open(self.path, save_buffer_ms=0)
+        store = palaver.open(self.path, save_buffer_ms=0, durability="normal")
         self.writers[f"writer {self.new()}"] = store
         if self.judge is None:
             self.judge = Judge(self.path)

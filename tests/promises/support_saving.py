@@ -102,6 +102,12 @@ class Child:
             pass
         return self.lines
 
+    def go_on(self) -> None:
+        """Let a writer that goes in step with us write the next piece."""
+        assert self._process.stdin is not None
+        self._process.stdin.write(b"\n")
+        self._process.stdin.flush()
+
     def kill(self) -> list[dict[str, Any]]:
         """kill -9, now; everything it said until then."""
         if self._process.returncode is None:

@@ -128,13 +128,15 @@ def script(options: Options) -> None:
 
 
 def stream(options: Options) -> None:
-    """One long text, each piece reported when it is kept."""
+    """One long text, each piece reported when it is kept; in step, the next one only when somebody asked for it."""
     store = palaver.open(options["path"])
     session = store.sessions.create(agent="streamer")
     with session.turn("talk to me") as turn:
         turn.append([{"type": "start-step"}, {"type": "text-start", "id": "t"}])
         say(done="create", session=session.id)
         for piece in options["pieces"]:
+            if options["in_step"]:
+                sys.stdin.readline()
             turn.write({"type": "text-delta", "id": "t", "delta": piece})
             say(done="write")
         turn.write({"type": "text-end", "id": "t"})

@@ -46,6 +46,7 @@ class Walk:
 
     def run(self, steps: int, check: Callable[[], None]) -> None:
         """So many verbs, and the check after each."""
+        self._begin(check)
         verbs = [self.say, self.say, self.commit, self.fork, self.rewind, self.regenerate, self.edit, self.race]
         verbs += [self.archive, self.delete, self.spawn, self.undo]
         for _ in range(steps):
@@ -54,6 +55,16 @@ class Walk:
                 verb()  # type: ignore[call-arg]
             elif self.live():
                 verb(self.session(self.chance.choice(self.live())))
+            check()
+
+    def _begin(self, check: Callable[[], None]) -> None:
+        """Every verb once, on the first session."""
+        first = self.session(self.live()[0])
+        for verb in (self.commit, self.say, self.fork, self.rewind, self.undo, self.regenerate, self.edit, self.race):
+            verb(first)
+            check()
+        for verb in (self.spawn, self.fork, self.delete, lambda _: self.revive(), self.archive):
+            verb(first)
             check()
 
     def session(self, session_id: str) -> palaver.Session:

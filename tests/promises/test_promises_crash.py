@@ -98,7 +98,7 @@ def possible_sums(turns: list[Told]) -> list[int]:
     return [known + last_usage(chunks).get("output", 0) for chunks in turns[-1].possible]
 
 
-@broken_by("usage_is_kept_until_the_seal", "updated_at_is_left_alone")
+@broken_by("updated_at_is_left_alone")
 def test_promise_054_rollups_and_updated_at_follow_every_finish_step_in_its_transaction(wrecks: list[Wreck]) -> None:
     for left in wrecks:
         rollups, messages, turns = sums(left.path)

@@ -46,6 +46,21 @@ USED = {"input": 11, "output": 7, "reasoning": 5, "cache_read": 3, "cache_write"
 METADATA = {"type": "message-metadata", "messageMetadata": {"usage": USED}}
 
 
+def running(total: int) -> list[dict[str, Any]]:
+    usage = {"input": total, "output": total * 2}
+    return [{"type": "message-metadata", "messageMetadata": {"usage": usage}}, {"type": "finish-step"}]
+
+
+@broken_by("usage_is_kept_until_the_seal")
+def test_promise_054_after_each_finish_step_the_sums_are_those_of_the_messages(path: str) -> None:
+    with scripted(path, [STEP, running(5), running(9)], [STEP, running(100)]) as child:
+        child.read_all()
+    assert query(path, "SELECT prompt_tokens, completion_tokens, total_tokens FROM chat_sessions") == [(109, 218, 327)]
+    used = "SELECT metadata_json ->> '$.usage.input' FROM chat_messages WHERE role = 'assistant' ORDER BY created_at"
+    assert query(path, used) == [(9,), (100,)]
+    assert query(path, "SELECT input_tokens, output_tokens FROM turns ORDER BY begin_seq") == [(9, 18), (100, 200)]
+
+
 @pytest.mark.parametrize("told", ["by the stream", "by turn.usage()"])
 @broken_by("usage_is_kept_until_the_seal")
 def test_promise_057_usage_has_a_permanent_home_as_soon_as_it_is_emitted(path: str, told: str) -> None:

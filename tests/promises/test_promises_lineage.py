@@ -112,11 +112,18 @@ ORPHANS = """
 """
 
 
+MISPLACED = """
+    SELECT l.session_id FROM reflog l JOIN reflog b ON b.session_id = l.session_id AND b.revision = l.revision - 1
+      JOIN turns t ON t.id = l.turn_id WHERE l.kind = 'seal' AND t.parent_id IS NOT b.turn_id
+"""
+
+
 @STEPS
 @broken_by("parents_are_forgotten", "rewind_takes_the_turns")
 def test_promise_095_every_turn_but_a_root_has_a_valid_parent(store: palaver.Store, steps: int) -> None:
     Walk(store).run(steps, lambda: None)
     assert query(store.path, ORPHANS) == []
+    assert query(store.path, MISPLACED) == [], "a turn's parent is the head that it was begun on"
     assert one(store.path, "SELECT count(*) FROM turns WHERE parent_id IS NOT NULL") > 0
 
 

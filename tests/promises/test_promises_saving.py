@@ -14,6 +14,7 @@ from .sabotage import broken_by
 from .support_saving import Child, execute, one, part_rows, query
 
 TEXT = [{"type": "start-step"}, {"type": "text-start", "id": "t"}]
+ANSWER = "\"index\" = 1 AND type = 'text'"
 
 
 def delta(text: str) -> dict[str, Any]:
@@ -78,9 +79,7 @@ def test_promise_050_text_grows_in_place_and_its_chunks_are_only_added_to(path: 
         chunks, ids, words = [], set(), [f"word {n} " for n in range(20)]
         for count, word in enumerate(words, 1):
             turn.write(delta(word))
-            ((part, text),) = query(
-                path, "SELECT id, data_json ->> 'text' FROM chat_parts WHERE type = 'text' AND \"index\" = 1"
-            )
+            ((part, text),) = query(path, f"SELECT id, data_json ->> 'text' FROM chat_parts WHERE {ANSWER}")
             ids.add(part)
             assert text == "".join(words[:count])
             before, chunks = chunks, query(path, "SELECT * FROM events WHERE kind = 'chunk' ORDER BY seq")
@@ -115,7 +114,7 @@ def test_promise_050_once_sealed_nothing_changes_a_part(store: palaver.Store) ->
 def test_promise_050_the_digest_proves_what_a_sealed_part_holds(path: str) -> None:
     with palaver.open(path) as store, store.sessions.create("a").turn("hello") as turn:
         turn.append([*TEXT, delta("hi")])
-    part = one(path, "SELECT id FROM chat_parts WHERE \"index\" = 1 AND type = 'text'")
+    part = one(path, f"SELECT id FROM chat_parts WHERE {ANSWER}")
     execute(path, "UPDATE chat_parts SET data_json = replace(data_json, 'hi', 'ho') WHERE id = ?", part)
     with palaver.open(path) as store:
         assert [(problem.rule, problem.where) for problem in store.verify()] == [("altered", part)]
@@ -176,27 +175,42 @@ def test_promise_053_abort_finalizes_the_message_in_flight(store: palaver.Store,
 # ---------------------------------------------------------------- a second client
 
 
-@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.long)])
+def pieces(count: int) -> tuple[list[str], dict[str, int]]:
+    """So many pieces of a text, and how many of them each of the texts holds that a reader may see."""
+    made = [f"piece {n} – 漢字\n" for n in range(count)]
+    return made, {"".join(made[:n]): n for n in range(count + 1)}
+
+
+ROW = f"SELECT data_json ->> 'text' FROM chat_parts WHERE {ANSWER}"
+
+
 @broken_by("readers_trust_the_part_row", "chunks_are_acknowledged_early")
-def test_promise_056_a_second_client_reads_every_acknowledged_chunk_and_never_a_torn_part(
-    path: str, count: int
-) -> None:
-    pieces = [f"piece {n} – 漢字\n" for n in range(count)]
-    texts = {"".join(pieces[:n]): n for n in range(count + 1)}
-    with Child("stream", path, pieces=pieces) as writer:
+def test_promise_056_a_second_client_reads_a_chunk_as_soon_as_it_is_acknowledged(path: str) -> None:
+    given, texts = pieces(40)
+    with Child("stream", path, pieces=given, in_step=True) as writer, palaver.open(path) as client:
         writer.read_done(1)
-        with palaver.open(path) as client:
-            session = client.sessions.get(writer.lines[0]["session"])
-            for acknowledged in range(count):
-                shown = texts[session.messages()[1]["parts"][1]["text"]]
-                assert shown >= acknowledged
-                (row,) = query(path, "SELECT data_json ->> 'text' FROM chat_parts WHERE data_json ->> 'state' <> ''")
-                assert row[0] in texts
-                writer.read_done(1)
+        session = client.sessions.get(writer.lines[0]["session"])
+        for count in range(1, len(given) + 1):
+            writer.go_on()
+            writer.read_done(1)
+            assert texts[session.messages()[1]["parts"][1]["text"]] == count
+            assert one(path, ROW) in texts
         writer.finish()
-    assert one(path, "SELECT data_json ->> 'text' FROM chat_parts WHERE data_json ->> 'state' = 'done'") == "".join(
-        pieces
-    )
+    assert one(path, ROW) == "".join(given)
+
+
+@pytest.mark.parametrize("count", [60, pytest.param(3_000, marks=pytest.mark.long)])
+def test_promise_056_a_second_client_of_a_running_writer_never_reads_a_torn_part(path: str, count: int) -> None:
+    given, texts = pieces(count)
+    with Child("stream", path, pieces=given, in_step=False) as writer, palaver.open(path) as client:
+        writer.read_done(1)
+        session = client.sessions.get(writer.lines[0]["session"])
+        for acknowledged in range(count):
+            assert texts[session.messages()[1]["parts"][1]["text"]] >= acknowledged
+            assert one(path, ROW) in texts
+            writer.read_done(1)
+        writer.finish()
+    assert one(path, ROW) == "".join(given)
 
 
 # ---------------------------------------------------------------- metadata

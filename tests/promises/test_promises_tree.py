@@ -110,7 +110,7 @@ def test_promise_085_children_keep_their_parent_while_its_husk_stays(
 
 
 @STEPS
-@broken_by("delete_takes_the_children", "delete_takes_the_rows")
+@broken_by("delete_takes_the_rows")
 def test_promise_085_no_delete_takes_anything_from_another_session(store: palaver.Store, steps: int) -> None:
     walk = Walk(store)
 

@@ -21,7 +21,7 @@ LAYERS = [
     {"recorder"},
     {"session"},
     {"store"},
-    {"__init__"},
+    {"__init__", "exports"},
     {"cli", "testing"},
     {"__main__"},
 ]

@@ -8,14 +8,13 @@ from . import names
 from .command import Call, command, session_argument
 from .pager import paged
 from .screen import Screen
-from .values import LINE_KEYS, line_json, moment
+from .values import line_json, moment
 
 
 @command(
     "log",
     examples=["palaver log @", "palaver log 9fK2xQ --json"],
-    keys={"session": "its id", "lines[]": "one object per move, newest first, with:"}
-    | {f"  {key}": meaning for key, meaning in LINE_KEYS.items()},
+    keys={"session": "its id", "lines[]": "Line, newest first"},
 )
 @session_argument()
 def log(call: Call, session: str) -> None:

@@ -9,14 +9,13 @@ from palaver import Page, SessionInfo
 from . import names, safe
 from .command import Call, SessionName, command
 from .screen import Screen
-from .values import SESSION_KEYS, age, session_json
+from .values import age, session_json
 
 
 @command(
     "ls",
     examples=["palaver ls", "palaver ls --agent coder --all --limit 20", "palaver ls --json | jq -r '.sessions[].id'"],
-    keys={"sessions[]": "one object per session, newest first, with:", **{f"  {k}": v for k, v in SESSION_KEYS.items()}}
-    | {"next": "the cursor for --after, or null at the end"},
+    keys={"sessions[]": "Session, newest first", "next": "the cursor for --after, or null at the end"},
 )
 @click.option("--agent", help="Only sessions of this agent.")
 @click.option("--workspace", metavar="DIR", help="Only sessions of this working directory.")

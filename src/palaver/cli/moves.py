@@ -9,9 +9,9 @@ from palaver import Session
 from . import names
 from .command import Call, command, session_argument
 from .exits import USAGE, Stop
-from .values import SESSION_KEYS, count, session_json
+from .values import count, session_json
 
-KEYS = {"session": "the session as it is now:", **{f"  {key}": meaning for key, meaning in SESSION_KEYS.items()}}
+KEYS = {"session": "Session, as it is now"}
 _EXPECTED = click.option(
     "--expected", type=int, metavar="REVISION", help="Only if the head is still at this revision; else exit 5."
 )

@@ -12,6 +12,7 @@ import click
 from . import COMMANDS, cli
 from .command import Command
 from .exits import CODES
+from .values import OBJECTS
 
 _INTRO = """# The command line
 
@@ -20,13 +21,13 @@ _INTRO = """# The command line
 `palaver COMMAND --help` says the same, with an example.
 
 **The store** is the file named by `--store`, else by `PALAVER_STORE`, else `palaver.db` in the directory
-`PALAVER_HOME`, else `~/.palaver/palaver.db`. Commands that only look never make a store. A directory that has to be made
-gets mode 0700.
+`PALAVER_HOME`, else `~/.palaver/palaver.db`. Commands that only look never make a store. A directory that has to be
+made gets mode 0700. `palaver --store URL COMMAND` and `palaver COMMAND --store URL` are the same.
 
 **A session** is named by its id, by a beginning of it (with or without `ses_`) or an end of it (from four characters
 on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last.
-`NAME~2` (or `@~2`) is two turns back from its head, where a command takes a place: `show`, `fork`, `rewind`. A name that
-fits nothing, or several sessions, is answered with what it could have meant, and exit code 3.
+`NAME~2` (or `@~2`) is two turns back from its head, where a command takes a place: `show`, `fork`, `rewind`. A name
+that fits nothing, or several sessions, is answered with what it could have meant, and exit code 3.
 
 **Safe to look at.** What is stored may hold anything, so escape sequences, control characters, marks that turn text
 around and characters without width are made visible: `␛[2J`, `\\u{202e}`. JSON is pure ASCII. Only `show --raw` prints
@@ -38,40 +39,58 @@ text as it is. Colours and the pager (`PAGER`, else `less`) are for terminals on
 
 
 def page() -> str:
-    sections = [_INTRO, "## Exit codes\n", _codes(), *(_section(name) for name in COMMANDS)]
+    sections = [_INTRO, "## Exit codes\n", _codes(), *map(_section, COMMANDS), "## Objects in JSON\n", *_objects()]
     return "\n".join(sections).rstrip("\n") + "\n"
 
 
 def _codes() -> str:
-    rows = "".join(f"| {code} | {meaning} |\n" for code, meaning in CODES.items())
-    return "| code | meaning |\n|---|---|\n" + rows
+    return _table("code", "meaning", {str(code): meaning for code, meaning in CODES.items()})
+
+
+def _objects() -> Iterator[str]:
+    for name, keys in OBJECTS.items():
+        yield f"### {name}\n"
+        yield _table("key", "", {f"`{key}`": meaning for key, meaning in keys.items()})
 
 
 def _section(name: str) -> str:
     context = click.Context(cli, info_name="palaver")
     made = cli.get_command(context, name)
     assert isinstance(made, Command)
-    own = click.Context(made, info_name=name, parent=context)
-    usage = " ".join(made.collect_usage_pieces(own))
+    usage = " ".join(made.collect_usage_pieces(click.Context(made, info_name=name, parent=context)))
     lines = [f"## {name}\n", f"    palaver {name} {usage}\n", inspect.cleandoc(made.help or "") + "\n"]
-    lines += ["| option | |\n|---|---|", *_options(made, own), ""]
     lines += ["```sh", *made.examples, "```\n"]
-    lines += ["`--json`:\n", "| key | |\n|---|---|", *_keys(made), ""]
+    lines += [_table("option", "", dict(map(_option, _options(made))))]
+    lines += [_table("`--json`", "", {_key(key): _linked(meaning) for key, meaning in made.keys.items()})]
     return "\n".join(lines)
 
 
-def _options(made: Command, context: click.Context) -> Iterator[str]:
-    for parameter in made.params:
-        record = parameter.get_help_record(context)
-        if record:
-            yield f"| `{_cell(record[0])}` | {_cell(record[1])} |"
+def _options(made: Command) -> Iterator[click.Option]:
+    """Its own options first, then those that all have."""
+    own = [one for one in made.params if isinstance(one, click.Option)]
+    return iter(sorted(own, key=lambda option: option.name in ("json", "store")))
 
 
-def _keys(made: Command) -> Iterator[str]:
+def _option(option: click.Option) -> tuple[str, str]:
+    names = ", ".join(option.opts)
+    value = "" if option.is_flag else f" {option.metavar or option.type.name.split()[0].upper()}"
+    default = f" Default: {option.default}." if option.show_default else ""
+    return f"`{names}{value}`", f"{option.help}{default}"
+
+
+def _key(key: str) -> str:
     """A key that is indented belongs to the one above it."""
-    for key, meaning in made.keys.items():
-        name = f"· `{key.strip()}`" if key.startswith(" ") else f"`{key}`"
-        yield f"| {name} | {_cell(meaning)} |"
+    return f"· `{key.strip()}`" if key.startswith(" ") else f"`{key}`"
+
+
+def _linked(meaning: str) -> str:
+    first = meaning.split(",")[0]
+    return meaning.replace(first, f"[{first}](#{first.lower()})", 1) if first in OBJECTS else meaning
+
+
+def _table(left: str, right: str, rows: dict[str, str]) -> str:
+    lines = [f"| {_cell(one)} | {_cell(other)} |\n" for one, other in rows.items()]
+    return f"| {left} | {right} |\n|---|---|\n{''.join(lines)}"
 
 
 def _cell(text: str) -> str:

@@ -11,9 +11,9 @@ from palaver import Session, Store
 
 from . import names
 from .command import Call, SessionName, command
-from .values import SESSION_KEYS, count, session_json
+from .values import count, session_json
 
-KEYS = {"sessions[]": "each session as it is now:", **{f"  {key}": meaning for key, meaning in SESSION_KEYS.items()}}
+KEYS = {"sessions[]": "Session, as each is now"}
 _SESSIONS = click.argument("sessions", nargs=-1, required=True, type=SessionName())
 
 

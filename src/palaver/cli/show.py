@@ -12,15 +12,17 @@ from .command import Call, command, session_argument
 from .pager import paged
 from .render import Renderer, turn_line
 from .screen import Screen
-from .values import SESSION_KEYS, session_json
+from .values import session_json
 
 
 @command(
     "show",
     examples=["palaver show @", "palaver show 'Fix the build'~2 --detail", "palaver show 9fK2xQ --json"],
-    keys={"session": "an object with:", **{f"  {key}": meaning for key, meaning in SESSION_KEYS.items()}}
-    | {"turn": "the turn that was asked for (NAME~2), or null for the head and what is open"}
-    | {"messages[]": "AI SDK UIMessages: id, role, metadata?, parts; every number as it was stored"},
+    keys={
+        "session": "Session",
+        "turn": "the turn that was asked for (NAME~2), or null for the head and what is open",
+        "messages[]": "AI SDK UIMessages: id, role, metadata?, parts; every number as it was stored",
+    },
 )
 @session_argument()
 @click.option("--detail", is_flag=True, help="Ids, times, turns, tokens, and tool calls in full.")

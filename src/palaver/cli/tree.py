@@ -16,7 +16,7 @@ from .command import Call, command, session_argument
 from .pager import paged
 from .render import first_words
 from .screen import Screen
-from .values import TURN_KEYS, turn_json
+from .values import turn_json
 
 HEAD, TURN, STRAY, OPEN, WAITING = "*", "o", "x", "+", "?"
 
@@ -24,9 +24,13 @@ HEAD, TURN, STRAY, OPEN, WAITING = "*", "o", "x", "+", "?"
 @command(
     "tree",
     examples=["palaver tree @"],
-    keys={"session": "its id", "head": "the turn its head points at, or null", "turns[]": "parents first, with:"}
-    | {f"  {key}": meaning for key, meaning in TURN_KEYS.items()}
-    | {"  mark": "head, path, branch, stray, open or waiting", "  words": "the first words said in it"},
+    keys={
+        "session": "its id",
+        "head": "the turn its head points at, or null",
+        "turns[]": "Turn, parents first, and:",
+        "  mark": "head, path, branch, stray, open or waiting",
+        "  words": "the first words said in it",
+    },
 )
 @session_argument()
 def tree(call: Call, session: str) -> None:

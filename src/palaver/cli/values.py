@@ -61,6 +61,9 @@ LINE_KEYS = {
     "reason": "why, or null",
 }
 
+# What `Session`, `Turn` and `Line` mean in the documented keys of a command.
+OBJECTS = {"Session": SESSION_KEYS, "Turn": TURN_KEYS, "Line": LINE_KEYS}
+
 
 def session_json(info: SessionInfo) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(info)

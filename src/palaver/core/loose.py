@@ -10,15 +10,16 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from .. import canonical
-from ..clock import monotonic, now_ms
-from ..db.database import Tx
+from ..clock import now_ms
+from ..db.database import Row, Tx
 from ..db.queries import Q
+from ..model import Usage
 from . import digests, heads, metadata, previews, turns
 from .heads import Head
 from .turns import Entry, OpenTurn
 
 MARGIN_MS = 5_000  # another program's row may be committed this long after its created_at
-_CHEAP = 0.0005  # seconds; a look this short is not worth saving
+_FEW = 500  # new rows, over all sessions, that are looked at one by one
 
 
 class LooseMessage(NamedTuple):
@@ -29,54 +30,45 @@ class LooseMessage(NamedTuple):
 
 
 class Looks:
-    """When this process last looked at each session: nobody else wrote since, so there is nothing to see."""
+    """What this process has looked at. Where nobody else wrote since, there is nothing to see; where the engine numbers
+    its rows, only the new ones are looked at."""
 
     def __init__(self) -> None:
-        self._whole: set[str] = set()
-        self._seen: dict[str, int] = {}
-        self._rest: dict[str, float] = {}
+        self._done: dict[str, tuple[int | None, int | None]] = {}
 
-    def is_first(self, session_id: str) -> bool:
-        """What was written while no store was open may have any date: the first look is over everything."""
-        return session_id not in self._whole
+    def last(self, session_id: str) -> tuple[int | None, int | None] | None:
+        """(generation, watermark) of the last look that found nothing; None: this process has not looked yet."""
+        return self._done.get(session_id)
 
-    def is_needless(self, session_id: str, generation: int | None) -> bool:
-        if generation is not None and self._seen.get(session_id) == generation:
-            return True
-        return monotonic() < self._rest.get(session_id, 0.0)
-
-    def done(self, session_id: str, generation: int | None, seconds: float) -> None:
-        """A long look that found nothing is not repeated at once: at most 5 % of the time goes there."""
-        if len(self._whole) > 10_000:
-            self.clear()
-        self._whole.add(session_id)
-        if generation is not None:
-            self._seen[session_id] = generation
-        if seconds > _CHEAP:
-            self._rest[session_id] = monotonic() + 20 * seconds
-
-    def clear(self) -> None:
-        self._whole.clear()
-        self._seen.clear()
-        self._rest.clear()
+    def done(self, session_id: str, generation: int | None, watermark: int | None) -> None:
+        if len(self._done) > 10_000:
+            self._done.clear()
+        self._done[session_id] = (generation, watermark)
 
 
 def find(tx: Tx, session_id: str, since: int = 0) -> list[LooseMessage]:
-    rows = tx.all(Q.loose_messages, session=session_id, since=since)
+    return _visible(tx.all(Q.loose_messages, session=session_id, since=since))
+
+
+def _visible(rows: list[Row]) -> list[LooseMessage]:
     return [LooseMessage(*row) for row in rows if not metadata.is_out_of_sight(row[2])]
 
 
 def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[LooseMessage]:
-    """Loose rows since the last look, less a margin."""
-    generation = tx.generation()
-    if not everywhere and looks.is_needless(head.session_id, generation):
+    """Loose rows since the last look. The first look of a process is everywhere: what was written while no store was
+    open may have any date."""
+    generation, last = tx.generation(), looks.last(head.session_id)
+    if last is not None and not everywhere and generation is not None and last[0] == generation:
         return []
-    everywhere = everywhere or looks.is_first(head.session_id)
-    since = 0 if everywhere else max(0, head.looked_at - MARGIN_MS)
-    started = monotonic()
-    found = find(tx, head.session_id, since)
+    watermark = tx.watermark()
+    if everywhere or last is None:
+        found = find(tx, head.session_id)
+    elif watermark is not None and last[1] is not None and 0 <= watermark - last[1] <= _FEW:
+        found = _visible(tx.all(Q.loose_after, session=head.session_id, watermark=last[1]))
+    else:
+        found = find(tx, head.session_id, max(0, head.looked_at - MARGIN_MS))
     if not found:  # what was found is looked at again until it is adopted
-        looks.done(head.session_id, generation, monotonic() - started)
+        looks.done(head.session_id, generation, watermark)
         tx.later(Q.looked, session=head.session_id, at=min(head.last_at, now_ms()))
     return found
 
@@ -107,12 +99,22 @@ def take_in(tx: Tx, turn: OpenTurn, found: list[LooseMessage]) -> None:
     groups = _groups_of(tx, turn)
     groups += [(m.created_at, m.id, lines_of(tx, m)) for m in found]
     groups.sort(key=lambda group: (group[0], group[1]))
+    turns.set_usage(tx, turn, turn.usage + usage_of(found), turn.cost)
     tx.later(Q.drop_entries, turn=turn.id)
     turn.entries, turn.messages = [], 0
     for _, _, lines in groups:
         for line in lines:
             turn.add(tx, line.kind, line.ref, line.client_id, line.salt, line.leaf)
     tx.later(Q.set_preview, session=turn.session_id, preview=previews.recompute(tx, turn.session_id))
+
+
+def usage_of(messages: list[LooseMessage]) -> Usage:
+    """What the other program counted for its answers; it is in the session's sums already."""
+    total = Usage()
+    for message in messages:
+        if message.role == "assistant" and '"usage"' in message.metadata:
+            total += Usage.from_metadata(canonical.parse(message.metadata)) or Usage()
+    return total
 
 
 def lines_of(tx: Tx, message: LooseMessage) -> list[Entry]:

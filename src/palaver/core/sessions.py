@@ -97,6 +97,10 @@ def _spawn_point(tx: Tx, parent: str | None) -> tuple[str | None, str | None]:
     if row is None and tx.one(Q.session_exists, session=parent) is None:
         raise SessionNotFound(parent)
     turn_id = row[0] if row else None
+    for open_id, base, status, *_ in reversed(tx.all(Q.open_turns, session=parent)):
+        if row and base == row[1] and status != "pending":  # a turn that runs is where sub-agents come from
+            turn_id = open_id
+            break
     message, home = refs.nearest_user_message(tx, turn_id)
     return turn_id, message if home == parent else None
 

@@ -16,7 +16,7 @@ from .. import canonical
 from ..canonical import Raw
 from ..db.database import Row, Tx
 from ..db.queries import Q
-from ..errors import SessionNotFound
+from ..errors import SessionNotFound, TurnNotFound
 from . import loose, metadata, turns
 
 
@@ -78,6 +78,13 @@ def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
     if turn_id is None:
         return []
     return _assemble(tx.all(Q.path_rows, turn=turn_id))
+
+
+def read_turn(tx: Tx, turn_id: str) -> list[Message]:
+    """What one turn lists; of an open one, what has a row."""
+    if tx.one(Q.parent_of, turn=turn_id) is None:
+        raise TurnNotFound(turn_id)
+    return _assemble(tx.all(Q.turn_rows, turn=turn_id))
 
 
 def read_tail(tx: Tx, session_id: str) -> list[Message]:

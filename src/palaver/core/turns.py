@@ -22,6 +22,7 @@ from .heads import Head, Thread
 from .rows import NewMessage, NewPart, tool_columns
 
 INTERRUPTED = "interrupted"
+NOTHING = Usage()
 
 
 class Entry:
@@ -326,6 +327,11 @@ def _count_metadata_usage(tx: Tx, turn: OpenTurn) -> None:
         count_usage(tx, turn, given, turn.cost)
 
 
+def set_usage(tx: Tx, turn: OpenTurn, usage: Usage, cost: float) -> None:
+    turn.usage, turn.cost = usage, cost
+    tx.later(Q.set_usage, turn=turn.id, **_usage_params(usage), cost=cost, told=int(turn.told))
+
+
 def count_usage(tx: Tx, turn: OpenTurn, usage: Usage, cost: float) -> None:
     """Set the turn's usage and add the difference to the session's rollups."""
     more = usage - turn.usage
@@ -337,8 +343,7 @@ def count_usage(tx: Tx, turn: OpenTurn, usage: Usage, cost: float) -> None:
         cost=cost - turn.cost,
         now=now_ms(),
     )
-    turn.usage, turn.cost = usage, cost
-    tx.later(Q.set_usage, turn=turn.id, **_usage_params(usage), cost=cost, told=int(turn.told))
+    set_usage(tx, turn, usage, cost)
 
 
 def _usage_params(usage: Usage) -> dict[str, int]:
@@ -454,15 +459,18 @@ def commit(
     parent_id: str | None,
     turn_id: str | None = None,
     facts: dict[str, Any] | None = None,
+    counted: Usage = NOTHING,
 ) -> OpenTurn:
-    """A turn that is written and sealed in one transaction. The caller moves the head, or does not."""
+    """A turn that is written and sealed in one transaction. The caller moves the head, or does not. `counted` is usage
+    of the lines that is in the session's sums already."""
     thread = heads.thread_of(tx, parent_id)
     new = turn_id or ids.mint(ids.TURN)
     turn = OpenTurn(new, head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
     for entry in lines:
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
     write_messages(tx, turn, prepared, last_at=head.last_at)
-    usage = _usage_of(prepared)
+    new_usage = _usage_of(prepared)
+    usage = new_usage + counted
     response = _last_assistant(prepared) or _last_listed_answer(tx, lines)
     digest = digests.turn(thread.digest, kind, [e.leaf for e in turn.entries if e.leaf is not None])
     tx.later(
@@ -485,12 +493,12 @@ def commit(
         told=0,
         facts=canonical.encode(turn.facts),
     )
-    if usage != Usage():
+    if new_usage != NOTHING:
         tx.later(
             Q.add_usage,
             session=turn.session_id,
-            **_usage_params(usage),
-            total=usage.total,
+            **_usage_params(new_usage),
+            total=new_usage.total,
             cost=0.0,
             now=now_ms(),
         )

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 from .. import ids
 from ..db.database import Tx
 from ..db.queries import Q
-from ..model import TurnInfo
+from ..model import TurnInfo, Usage
 from . import heads, loose, prelude, previews, turns, visibility
 from .heads import Head
 from .prelude import Room
@@ -57,7 +57,7 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
     )
     beside = loose.find(tx, given.session_id, max(0, head.looked_at - loose.MARGIN_MS)) if head.open_turns else []
     lines = [line for message in beside for line in loose.lines_of(tx, message)]
-    turn = _write(tx, head, given, lines, parent_id=head.turn_id)
+    turn = _write(tx, head, given, lines, parent_id=head.turn_id, counted=loose.usage_of(beside))
     head = turns.land(tx, head, turn, kind="seal")
     if beside:
         tx.later(Q.set_preview, session=given.session_id, preview=previews.recompute(tx, given.session_id))
@@ -67,11 +67,25 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
 
 
 def _write(
-    tx: Tx, head: Head, given: Whole, lines: list[Entry], *, parent_id: str | None, turn_id: str | None = None
+    tx: Tx,
+    head: Head,
+    given: Whole,
+    lines: list[Entry],
+    *,
+    parent_id: str | None,
+    turn_id: str | None = None,
+    counted: Usage = turns.NOTHING,
 ) -> OpenTurn:
-    status = _status(given.messages)
     return turns.commit(
-        tx, head, lines, given.messages, parent_id=parent_id, turn_id=turn_id, facts=given.facts, status=status
+        tx,
+        head,
+        lines,
+        given.messages,
+        parent_id=parent_id,
+        turn_id=turn_id,
+        facts=given.facts,
+        status=_status(given.messages),
+        counted=counted,
     )
 
 

@@ -35,6 +35,10 @@ class Tx(Protocol):
         """A number that changes when somebody else has written; None if the engine cannot tell."""
         ...
 
+    def watermark(self) -> int | None:
+        """A number that rises with every message row; None if the engine has none."""
+        ...
+
 
 class Database(Protocol):
     """A place to keep things: one SQLite file, one Postgres schema, or memory."""

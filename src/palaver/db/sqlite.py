@@ -34,7 +34,7 @@ from ..errors import (
 from . import filesystem, migrate
 from .database import Row
 from .locks import WriteQueue
-from .queries import Query
+from .queries import Q, Query
 
 NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
@@ -107,6 +107,7 @@ class SqliteDatabase:
             raise BadValue("a store in memory cannot be queried beside itself")
         connection = self._connect(apsw.SQLITE_OPEN_READONLY)
         connection.authorizer = _only_reading
+        connection.set_progress_handler(lambda: False, 10_000)  # lets Ctrl-C through
         cursor, columns = connection.cursor(), list[str]()
 
         def name_columns(running: apsw.Cursor, sql: str, bindings: Any) -> bool:
@@ -306,6 +307,9 @@ class _Statements:
 
     def generation(self) -> int | None:
         return _number(self._cursor.execute("PRAGMA data_version").fetchall())
+
+    def watermark(self) -> int | None:
+        return self.all(Q.newest_row)[0][0] or 0
 
 
 class _Read(_Statements):

@@ -39,11 +39,11 @@ class Husk(Group):
 
     def session(self, tx: Tx) -> Iterable[Row]:
         row = dict(self._session)
-        usage = sum((_usage(r) for r in self.messages(tx)), Usage())
+        usage = sum((usage_of(r) for r in self.messages(tx)), Usage())
         counts = zip(tables.SESSIONS.names[8:13], usage.counts(), strict=True)
         row.update(counts, total_tokens=usage.total, cost_usd=float(sum(r[21] for r in self.turns(tx))))
         if self._head["deleted_at"] is None:
-            row["metadata_json"] = metadata.splice(row["metadata_json"], "deleted_at", str(self._stamp))
+            row["metadata_json"] = _deleted(row["metadata_json"], self._stamp)
             row["archived_at"] = self._stamp
         yield tuple(row.values())
 
@@ -86,6 +86,11 @@ class Husk(Group):
         return None
 
 
+def _deleted(text: str, at: int) -> str:
+    """As delete() stamps it; what another program made of the column stays as it is."""
+    return metadata.splice(text, "deleted_at", str(at)) if text.lstrip().startswith("{") else text
+
+
 def _words(parts: list[Row]) -> str | None:
     for _, _, kind, data in parts:
         part = canonical.parse(data) if kind == "text" else None
@@ -95,7 +100,7 @@ def _words(parts: list[Row]) -> str | None:
     return None
 
 
-def _usage(message: Row) -> Usage:
+def usage_of(message: Row) -> Usage:
     if message[2] != "assistant" or '"usage"' not in message[3]:
         return Usage()
     try:

@@ -46,7 +46,9 @@ class Table:
         values = [v.hex() if type(v) is bytes else v for v in row] if self._bytes else row
         for value in values:
             if type(value) is bytes or (type(value) is float and not math.isfinite(value)):
-                raise BadValue(f"{self.name} {row[0]} holds {value!r:.40}, which no column of it may hold; mend it first")
+                raise BadValue(
+                    f"{self.name} {row[0]} holds {value!r:.40}, which no column of it may hold; mend it first"
+                )
         return _encode(dict(zip(self._keys, (self.name, *values), strict=True))) + b"\n"
 
     def row(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -200,9 +202,7 @@ ALIASES = Table(
     "namespace text, name text, session_id text, turn_id text?, created_at int, reason text?",
     home="session_id",
 )
-FOREIGN_IDS = Table(
-    "foreign_ids", Q.import_foreign_id, "origin text, scope text, foreign_id text, id text"
-)
+FOREIGN_IDS = Table("foreign_ids", Q.import_foreign_id, "origin text, scope text, foreign_id text, id text")
 PROMPTS = Table("system_prompts", Q.import_prompt, "digest text, body text, created_at int")
 
 IN_ORDER = [

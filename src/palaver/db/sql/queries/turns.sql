@@ -142,6 +142,18 @@ SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
    AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)
  ORDER BY m.created_at, m.id;
 
+-- name: loose_after
+-- SQLite only (`Tx.watermark` is None elsewhere): the same among the rows that came since.
+SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
+ WHERE m.rowid > :watermark AND m.session_id = :session
+   AND NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
+   AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)
+ ORDER BY m.created_at, m.id;
+
+-- name: newest_row
+-- SQLite only.
+SELECT max(rowid) FROM chat_messages;
+
 -- name: sessions_with_loose_rows
 SELECT DISTINCT m.session_id FROM chat_messages m
  WHERE NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')

@@ -1,0 +1,70 @@
+"""The command line as a person runs it: `python -m palaver …` in a process of its own, with a clean environment."""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import Any, NamedTuple
+
+CACHE = tempfile.TemporaryDirectory(prefix="palaver-tests-pyc-")
+COMMAND = [sys.executable, "-m", "palaver"]
+
+
+class Done(NamedTuple):
+    code: int
+    out: str
+    err: str
+
+    def json(self) -> Any:
+        assert self.out.isascii()
+        return json.loads(self.out)
+
+
+def environment(home: Path, **extra: str) -> dict[str, str]:
+    """Nothing of this machine but the way to Python; HOME is a directory of the test."""
+    kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
+    base = {"HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHONPYCACHEPREFIX": CACHE.name}
+    return {**kept, **base, **extra}
+
+
+class Cli:
+    """Runs commands on one store."""
+
+    def __init__(self, home: Path, store: Path | str | None = None, **extra: str) -> None:
+        self.home = home
+        self.env = environment(home, **({"PALAVER_STORE": str(store)} if store else {}), **extra)
+
+    def __call__(self, *args: str, stdin: str | bytes = b"", timeout: float = 120, **extra: str) -> Done:
+        given = stdin.encode() if isinstance(stdin, str) else stdin
+        run = subprocess.run(
+            [*COMMAND, *args],
+            input=given,
+            env={**self.env, **extra},
+            cwd=self.home,
+            capture_output=True,
+            timeout=timeout,
+        )
+        return Done(run.returncode, run.stdout.decode(), run.stderr.decode())
+
+    def ok(self, *args: str, **rest: Any) -> str:
+        done = self(*args, **rest)
+        assert done.code == 0, done.err
+        assert "Traceback" not in done.err
+        return done.out
+
+    def json(self, *args: str, **rest: Any) -> Any:
+        done = self(*args, "--json", **rest)
+        assert done.code == 0, done.err
+        return done.json()
+
+    def refused(self, *args: str, code: int, **rest: Any) -> str:
+        """It ends with this code and one sentence on stderr."""
+        done = self(*args, **rest)
+        assert done.code == code, (done.code, done.out, done.err)
+        assert "Traceback" not in done.err
+        assert done.err.startswith("palaver: ") and done.err.count("\n") == 1, done.err
+        return done.err

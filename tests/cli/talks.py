@@ -1,0 +1,111 @@
+"""Stores to look at: a small one with a fork, a stray and a tool call; and one that is hostile in every field."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
+
+import palaver
+from palaver import HeadConflict, Session, Store, Turn
+
+# Everything a terminal might act on: CSI, OSC 8 and 52, C1 CSI, bidi, zero width, backspaces, a carriage return.
+ATTACK = (
+    "\x1b[2J\x1b]0;owned\x07\x1b]52;c;aGk=\x07\x1b]8;;http://evil\x1b\\link\x9b31m\u202eevil\u202c\u2066\u200bx\u200d"
+    "\x08\x08\r\x7f\ufeff\u061c\u2028\U000e0041"
+)
+TITLE_ATTACK = "\u202etitle\u200b\u2066\u061c\u200e\ufeff\U000e0041"  # a column holds no control characters
+
+
+def answer(text: str, *, tool: str | None = None) -> Iterator[dict[str, Any]]:
+    yield {"type": "start"}
+    yield {"type": "start-step"}
+    if tool:
+        yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": tool, "input": {"command": "ls -l"}}
+        yield {"type": "tool-output-available", "toolCallId": "c1", "output": "total 0"}
+    yield {"type": "reasoning-start", "id": "r"}
+    yield {"type": "reasoning-delta", "id": "r", "delta": "Let me think."}
+    yield {"type": "reasoning-end", "id": "r"}
+    yield {"type": "text-start", "id": "t"}
+    for word in text.split(" "):
+        yield {"type": "text-delta", "id": "t", "delta": word + " "}
+    yield {"type": "text-end", "id": "t"}
+    yield {"type": "finish-step"}
+    yield {"type": "finish", "finishReason": "stop"}
+
+
+def stream(turn: Turn, text: str, *, tool: str | None = None) -> None:
+    for chunk in answer(text, tool=tool):
+        turn.write(chunk)
+
+
+def talk(session: Session, question: str, reply: str, *, tool: str | None = None) -> str:
+    with session.turn(question) as turn:
+        stream(turn, reply, tool=tool)
+    return turn.id
+
+
+def small(path: Path | str) -> str:
+    """Three turns, a stray beside the last, and a fork; the id of the session."""
+    with palaver.open(path) as store:
+        session = store.sessions.create(agent="coder", title="Fix the build", id="ticket-7", workspace="/src/app")
+        session.alias("the-build")
+        talk(session, "Why does the build fail?", "The linker flag is missing.", tool="bash")
+        talk(session, "Add it.", "Done.")
+        race(session)
+        fork = session.fork(at=session.path()[0])
+        talk(fork, "And on macOS?", "There it is called -l.")
+        session.title = "Fix the build"
+        touch(session)
+        return session.id
+
+
+def race(session: Session) -> None:
+    first, second = session.turn("Is it green?"), session.turn("Is it red?")
+    stream(first, "Green.")
+    stream(second, "Red.")
+    first.seal()
+    try:
+        second.seal()
+    except HeadConflict:
+        return
+    raise AssertionError("both landed")
+
+
+def touch(session: Session) -> None:
+    """Make it the session that changed last."""
+    session.archive()
+    session.unarchive()
+
+
+def hostile(path: Path | str) -> str:
+    """Escape sequences in every field that a person may be shown."""
+    with palaver.open(path) as store:
+        session = store.sessions.create(agent=f"a{TITLE_ATTACK}", title=f"t{TITLE_ATTACK}", id="hostile")
+        session.alias(f"alias{TITLE_ATTACK}")
+        with session.turn(f"question {ATTACK}") as turn:
+            for chunk in _hostile_chunks():
+                turn.write(chunk)
+        session.rewind(to=session.path()[0], reason=f"reason {ATTACK}")
+        _hostile_row(store, session)
+        return session.id
+
+
+def _hostile_chunks() -> Iterator[dict[str, Any]]:
+    yield {"type": "start", "messageMetadata": {"note": ATTACK, ATTACK: 1}}
+    yield {"type": "text-start", "id": "t"}
+    yield {"type": "text-delta", "id": "t", "delta": f"answer {ATTACK}"}
+    yield {"type": "text-end", "id": "t"}
+    name = f"tool{ATTACK}"
+    yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": name, "input": {ATTACK: ATTACK}}
+    yield {"type": "tool-output-error", "toolCallId": "c1", "errorText": f"error {ATTACK}"}
+    yield {"type": "tool-input-available", "toolCallId": "c2", "toolName": "b", "input": ATTACK, "dynamic": True}
+    yield {"type": "tool-output-available", "toolCallId": "c2", "output": ATTACK}
+    yield {"type": f"data-x{ATTACK}", "data": ATTACK}
+    yield {"type": "file", "url": f"http://x/{ATTACK}", "mediaType": ATTACK}
+    yield {"type": "source-url", "sourceId": "s", "url": ATTACK, "title": ATTACK}
+    yield {"type": "finish", "finishReason": "stop"}
+
+
+def _hostile_row(store: Store, session: Session) -> None:
+    session.commit([{"role": "user", "parts": [{"type": f"future-{ATTACK}", "text": ATTACK}]}])

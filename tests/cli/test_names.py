@@ -1,0 +1,94 @@
+"""Sessions are called as people call things: any clear end of an id, own id, alias, title, @; and never guessed."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import pytest
+
+import palaver
+
+from . import talks
+from .run import Cli
+
+
+def the_id(cli: Cli) -> str:
+    found: str = cli.json("ls", "--limit", "1")["sessions"][0]["id"]
+    return found
+
+
+@pytest.mark.parametrize("name", ["ticket-7", "the-build", "Fix the build", "@"])
+def test_a_session_has_many_names(cli: Cli, name: str) -> None:
+    assert cli.json("show", name)["session"]["title"] == "Fix the build"
+
+
+def test_any_end_of_an_id_is_enough_if_it_is_clear(cli: Cli) -> None:
+    whole = the_id(cli)
+    for name in (whole, whole[:-1], whole[4:], whole[4:-2], whole[-6:], whole[-4:]):
+        assert cli.json("show", name)["session"]["id"] == whole, name
+
+
+def test_a_beginning_that_fits_two_is_refused_with_both(cli: Cli) -> None:
+    said = cli.refused("show", "ses_", code=3)
+    both = [one["id"] for one in cli.json("ls")["sessions"]]
+    assert len(both) == 2
+    assert "more than one session" in said and all(one in said for one in both)
+
+
+def test_a_title_that_two_share_is_refused_with_both(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        ids = [store.sessions.create(title="Same").id for _ in range(2)]
+    said = Cli(tmp_path, tmp_path / "talks.db").refused("log", "Same", code=3)
+    assert all(one in said for one in ids)
+
+
+def test_an_unknown_name_is_answered_with_what_is_near(cli: Cli) -> None:
+    assert "Fix the build" in cli.refused("show", "the bui", code=3)
+    assert "the latest" in cli.refused("show", "nothing like it", code=3)
+    assert "no session is named ''" in cli.refused("show", "", code=3)
+
+
+@pytest.mark.parametrize("name", ["\x1b[2J", "a\nb", "\udcff", "%", "_", "' OR 1=1 --", "~", "@@", "@~x", "x" * 5000])
+def test_a_strange_name_is_only_unknown(cli: Cli, name: str) -> None:
+    said = cli.refused("log", name, code=3)
+    assert "\x1b" not in said
+
+
+def test_an_empty_store_has_no_latest_session(tmp_path: Path) -> None:
+    palaver.open(tmp_path / "talks.db").close()
+    said = Cli(tmp_path, tmp_path / "talks.db").refused("show", "@", code=3)
+    assert "no session in this store yet" in said
+
+
+@pytest.mark.parametrize(("name", "last"), [("@", "Green. "), ("@~0", "Green. "), ("@~1", "Done. "), ("@~", "Done. ")])
+def test_turns_are_counted_back_from_the_head(cli: Cli, name: str, last: str) -> None:
+    assert cli.json("show", name)["messages"][-1]["parts"][-1]["text"] == last
+
+
+@pytest.mark.parametrize("name", ["ticket-7~2", "ticket-7@~2", "Fix the build~2", "@~2"])
+def test_every_name_can_be_counted_back_from(cli: Cli, name: str) -> None:
+    shown = cli.json("show", name)
+    assert len(shown["messages"]) == 2
+    assert shown["turn"].startswith("trn_")
+
+
+def test_further_back_than_the_root_is_refused(cli: Cli) -> None:
+    assert "its path has 3 turns" in cli.refused("show", "@~3", code=3)
+    assert "no turn ~99999999" in cli.refused("rewind", "@~99999999", code=3)
+
+
+def test_a_title_that_looks_like_a_way_back_is_still_a_title(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(title="Sprint~2")
+        talks.talk(session, "Hello?", "Hello.")
+    shown = Cli(tmp_path, tmp_path / "talks.db").json("show", "Sprint~2")
+    assert shown["session"]["title"] == "Sprint~2" and shown["turn"] is None
+
+
+def test_a_deleted_session_has_no_name_but_for_undo(cli: Cli) -> None:
+    whole = the_id(cli)
+    cli.ok("rm", whole)
+    for name in (whole, "ticket-7", "the-build", "Fix the build", whole[-6:]):
+        cli.refused("show", name, code=3)
+    cli.ok("rm", "--undo", "ticket-7")
+    assert cli.json("show", "ticket-7")["session"]["id"] == whole

@@ -1,0 +1,168 @@
+"""Nothing that is stored can act on a terminal: every escape sequence is something to look at, in every command."""
+
+from __future__ import annotations
+
+import shutil
+import subprocess
+import unicodedata
+from pathlib import Path
+
+import pytest
+
+from palaver.cli import safe, screen
+
+from .run import COMMAND, Cli
+from .terminal import Terminal
+
+LOOKING = [
+    ("ls",),
+    ("ls", "--all"),
+    ("show", "@", "--no-pager"),
+    ("show", "@", "--detail", "--no-pager"),
+    ("show", "@~1", "--no-pager"),
+    ("tail", "@", "-n", "99"),
+    ("tree", "@"),
+    ("log", "@"),
+    ("verify",),
+    ("doctor",),
+    ("sql", "SELECT * FROM session_rows"),
+    ("sql", "SELECT data_json, metadata_json FROM chat_parts JOIN chat_messages m ON m.id = message_id"),
+    ("show", "hostil"),
+    ("show", "title"),
+    ("archive", "hostile"),
+]
+JSON = [("ls",), ("show", "@"), ("tree", "@"), ("log", "@"), ("sql", "SELECT * FROM chat_parts"), ("doctor",)]
+
+
+@pytest.fixture
+def enemy(tmp_path: Path, attacked: Path) -> Cli:
+    shutil.copy(attacked, tmp_path / "talks.db")
+    return Cli(tmp_path, tmp_path / "talks.db")
+
+
+def acting(text: str) -> set[str]:
+    """The characters in it that do something instead of showing something."""
+    return {f"U+{ord(c):04X}" for c in text if unicodedata.category(c) in ("Cc", "Cf", "Zl", "Zp", "Cs")} - {"U+000A"}
+
+
+def acting_without_tabs(text: str) -> set[str]:
+    return acting(text) - {"U+0009"}
+
+
+def test_the_attack_is_one() -> None:
+    from .talks import ATTACK
+
+    assert {"U+001B", "U+009B", "U+202E", "U+200B", "U+0007", "U+000D", "U+007F", "U+2028"} <= acting(ATTACK)
+
+
+@pytest.mark.parametrize("command", LOOKING, ids=" ".join)
+def test_no_stored_character_acts_in_a_pipe(enemy: Cli, command: tuple[str, ...]) -> None:
+    done = enemy(*command)
+    assert done.code in (0, 3) and "Traceback" not in done.err
+    assert acting_without_tabs(done.out + done.err) == set()
+
+
+@pytest.mark.parametrize("command", LOOKING, ids=" ".join)
+def test_no_stored_character_acts_on_a_terminal(enemy: Cli, command: tuple[str, ...]) -> None:
+    with Terminal({**enemy.env, "NO_COLOR": "1"}, *command, columns=20) as terminal:
+        code, seen = terminal.end()
+    assert code in (0, 3) and "Traceback" not in seen
+    assert acting_without_tabs(seen) == set()
+
+
+def test_what_is_made_visible_can_be_read(enemy: Cli) -> None:
+    shown = enemy.ok("show", "@")
+    assert "␛[2J" in shown and "\\u{202e}" in shown and "\\u{9b}31m" in shown and "␈␈␍␡" in shown
+    assert "error ␛[2J" in shown and "tool tool␛[2J" in shown
+
+
+def test_raw_is_raw_because_it_was_asked_for(enemy: Cli) -> None:
+    assert "\x1b[2J" in enemy.ok("show", "@", "--raw")
+
+
+@pytest.mark.parametrize("command", JSON, ids=" ".join)
+def test_json_is_printable_ascii(enemy: Cli, command: tuple[str, ...]) -> None:
+    done = enemy(*command, "--json")
+    assert done.code == 0 and done.json()
+    assert all(32 <= ord(c) < 127 or c == "\n" for c in done.out)
+
+
+def test_json_gives_the_text_back_exactly(enemy: Cli) -> None:
+    from .talks import ATTACK
+
+    messages = enemy.json("show", "@")["messages"]
+    assert messages[0]["parts"][0]["text"] == f"question {ATTACK}"
+
+
+def test_an_error_names_a_hostile_candidate_safely_in_json_too(enemy: Cli) -> None:
+    done = enemy("show", "title", "--json")
+    assert done.code == 3 and done.out == "" and acting(done.err) == set() and done.err.isascii()
+
+
+def test_rm_asks_about_a_hostile_title_safely(enemy: Cli) -> None:
+    with Terminal({**enemy.env, "NO_COLOR": "1"}, "rm", "@", columns=100) as terminal:
+        assert acting(terminal.until("Delete 1 session? [y/N]: ")) == set()
+        terminal.type("n\r")
+        code, _ = terminal.end()
+    assert code == 130
+    assert len(enemy.json("ls")["sessions"]) == 1
+
+
+# ---------------------------------------------------------------- places where characters do not fit
+
+
+@pytest.mark.parametrize(
+    "extra", [{"LC_ALL": "C", "PYTHONUTF8": "0", "PYTHONCOERCECLOCALE": "0"}, {"PYTHONIOENCODING": "ascii"}]
+)
+@pytest.mark.parametrize(
+    "command", [("ls",), ("show", "@"), ("tree", "@"), ("log", "@"), ("show", "title"), ("--help",)]
+)
+def test_a_locale_without_utf8_ends_no_command(enemy: Cli, extra: dict[str, str], command: tuple[str, ...]) -> None:
+    run = subprocess.run(
+        [*COMMAND, *command], env={**enemy.env, **extra}, cwd=enemy.home, capture_output=True, timeout=120
+    )
+    assert run.returncode in (0, 3), run.stderr
+    assert b"Traceback" not in run.stderr
+    assert (run.stdout + run.stderr).isascii()
+
+
+def test_what_an_encoding_cannot_say_is_escaped() -> None:
+    assert safe.visible("né \x1b[m", encoding="ascii") == "n\\u{e9} \\u{1b}[m"
+    assert safe.visible("né", encoding="latin-1") == "né"
+
+
+def test_widths_count_what_a_terminal_shows() -> None:
+    assert safe.width("漢字") == 4
+    assert safe.width("e\u0301") == 1
+    assert safe.shorten("漢字漢字", 5) == "漢字…"
+    assert safe.shorten("abc", 3) == "abc"
+    assert safe.shorten("abcd", 3) == "ab…"
+    assert safe.shorten("abcd", 0) == ""
+
+
+def test_json_text_keeps_its_numbers_and_is_ascii() -> None:
+    from palaver.canonical import Raw
+
+    text = screen.as_json({"a": Raw(b'{"n":1.10,"big":123456789012345678901234567890}'), "b": "é\x7f\U0001f600"})
+    assert text == ('{"a": {"n":1.10,"big":123456789012345678901234567890}, "b": "\\u00e9\\u007f\\ud83d\\ude00"}')
+
+
+# ---------------------------------------------------------------- narrow terminals
+
+
+@pytest.mark.parametrize(
+    "command", [("ls",), ("tree", "@"), ("log", "@"), ("sql", "SELECT * FROM turns")], ids=" ".join
+)
+def test_lists_fit_a_terminal_of_twenty_columns(cli: Cli, command: tuple[str, ...]) -> None:
+    with Terminal({**cli.env, "NO_COLOR": "1", "PAGER": "cat"}, *command, columns=20) as terminal:
+        code, seen = terminal.end()
+    assert code == 0
+    lines = seen.splitlines()
+    assert lines and max(map(safe.width, lines)) <= 20, seen
+
+
+def test_colours_are_for_terminals_that_want_them(cli: Cli) -> None:
+    assert "\x1b" not in cli.ok("ls")
+    for extra, coloured in [({}, True), ({"NO_COLOR": "1"}, False), ({"TERM": "dumb"}, False)]:
+        with Terminal({**cli.env, **extra}, "ls") as terminal:
+            assert ("\x1b[" in terminal.end()[1]) is coloured
