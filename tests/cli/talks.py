@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import json
+import sqlite3
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import palaver
-from palaver import HeadConflict, Session, Store, Turn
+from palaver import HeadConflict, Session, Turn
 
 # Everything a terminal might act on: CSI, OSC 8 and 52, C1 CSI, bidi, zero width, backspaces, a carriage return.
 ATTACK = (
@@ -79,7 +81,7 @@ def touch(session: Session) -> None:
 
 
 def hostile(path: Path | str) -> str:
-    """Escape sequences in every field that a person may be shown."""
+    """Escape sequences in every field that a person may be shown: what our API keeps, and what others may write."""
     with palaver.open(path) as store:
         session = store.sessions.create(agent=f"a{TITLE_ATTACK}", title=f"t{TITLE_ATTACK}", id="hostile")
         session.alias(f"alias{TITLE_ATTACK}")
@@ -87,8 +89,8 @@ def hostile(path: Path | str) -> str:
             for chunk in _hostile_chunks():
                 turn.write(chunk)
         session.rewind(to=session.path()[0], reason=f"reason {ATTACK}")
-        _hostile_row(store, session)
-        return session.id
+    _deface(path, session.id)
+    return session.id
 
 
 def _hostile_chunks() -> Iterator[dict[str, Any]]:
@@ -96,16 +98,30 @@ def _hostile_chunks() -> Iterator[dict[str, Any]]:
     yield {"type": "text-start", "id": "t"}
     yield {"type": "text-delta", "id": "t", "delta": f"answer {ATTACK}"}
     yield {"type": "text-end", "id": "t"}
-    name = f"tool{ATTACK}"
-    yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": name, "input": {ATTACK: ATTACK}}
-    yield {"type": "tool-output-error", "toolCallId": "c1", "errorText": f"error {ATTACK}"}
-    yield {"type": "tool-input-available", "toolCallId": "c2", "toolName": "b", "input": ATTACK, "dynamic": True}
+    call = {"toolCallId": "c1", "toolName": f"tool{ATTACK}", "dynamic": True}
+    yield {"type": "tool-input-available", **call, "input": {ATTACK: ATTACK}}
+    yield {"type": "tool-output-error", "toolCallId": "c1", "errorText": f"error {ATTACK}", "dynamic": True}
+    yield {"type": "tool-input-available", "toolCallId": "c2", "toolName": "b", "input": ATTACK}
     yield {"type": "tool-output-available", "toolCallId": "c2", "output": ATTACK}
-    yield {"type": f"data-x{ATTACK}", "data": ATTACK}
+    yield {"type": f"data-x{TITLE_ATTACK}", "data": ATTACK}
     yield {"type": "file", "url": f"http://x/{ATTACK}", "mediaType": ATTACK}
     yield {"type": "source-url", "sourceId": "s", "url": ATTACK, "title": ATTACK}
     yield {"type": "finish", "finishReason": "stop"}
 
 
-def _hostile_row(store: Store, session: Session) -> None:
-    session.commit([{"role": "user", "parts": [{"type": f"future-{ATTACK}", "text": ATTACK}]}])
+def _deface(path: Path | str, session_id: str) -> None:
+    """Another program writes what our API would refuse: names, and a message and a part of no known kind."""
+    connection = sqlite3.connect(path)
+    with connection:
+        connection.execute("UPDATE heads SET title = 'title' || ?1, preview = ?1", (ATTACK,))
+        connection.execute("UPDATE chat_sessions SET agent = ?1, workspace_root = ?1", (ATTACK,))
+        message, later = f"msg{ATTACK}", 4_000_000_000_000
+        connection.execute(
+            "INSERT INTO chat_messages VALUES (?1, ?2, 'user', '{}', ?3, ?3)", (message, session_id, later)
+        )
+        part = json.dumps({"type": f"future-{ATTACK}", "text": ATTACK})
+        connection.execute(
+            "INSERT INTO chat_parts VALUES (?1, ?2, ?3, 0, ?4, ?5, NULL, NULL, ?6, ?6)",
+            (f"prt{ATTACK}", message, session_id, f"future-{ATTACK}", part, later),
+        )
+    connection.close()

@@ -58,7 +58,7 @@ def test_the_attack_is_one() -> None:
 @pytest.mark.parametrize("command", LOOKING, ids=" ".join)
 def test_no_stored_character_acts_in_a_pipe(enemy: Cli, command: tuple[str, ...]) -> None:
     done = enemy(*command)
-    assert done.code in (0, 3) and "Traceback" not in done.err
+    assert done.code in (0, 1, 3) and "Traceback" not in done.err
     assert acting_without_tabs(done.out + done.err) == set()
 
 
@@ -66,7 +66,7 @@ def test_no_stored_character_acts_in_a_pipe(enemy: Cli, command: tuple[str, ...]
 def test_no_stored_character_acts_on_a_terminal(enemy: Cli, command: tuple[str, ...]) -> None:
     with Terminal({**enemy.env, "NO_COLOR": "1"}, *command, columns=20) as terminal:
         code, seen = terminal.end()
-    assert code in (0, 3) and "Traceback" not in seen
+    assert code in (0, 1, 3) and "Traceback" not in seen
     assert acting_without_tabs(seen) == set()
 
 
@@ -83,7 +83,7 @@ def test_raw_is_raw_because_it_was_asked_for(enemy: Cli) -> None:
 @pytest.mark.parametrize("command", JSON, ids=" ".join)
 def test_json_is_printable_ascii(enemy: Cli, command: tuple[str, ...]) -> None:
     done = enemy(*command, "--json")
-    assert done.code == 0 and done.json()
+    assert done.code in (0, 1) and done.json()
     assert all(32 <= ord(c) < 127 or c == "\n" for c in done.out)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 import copy
 import subprocess
 import sys
-import time
 from typing import Any
 
 import msgspec
@@ -355,34 +354,28 @@ def plainly(state: Fold) -> dict[str, Any]:
 # ---------------------------------------------------------------- cost
 
 
-def test_long_streams_cost_the_same_per_chunk() -> None:
+def test_long_streams_are_folded_whole() -> None:
     state = folded(
         START,
         {"type": "text-start", "id": "t"},
         {"type": "tool-input-start", "toolCallId": "c", "toolName": "f"},
     )
-    began = time.perf_counter()
     for _ in range(100_000):
         state.apply({"type": "text-delta", "id": "t", "delta": "é" * 10})
         state.apply({"type": "tool-input-delta", "toolCallId": "c", "inputTextDelta": "[1, "})
-    assert time.perf_counter() - began < 5
     assert len(state.part(0)["text"]) == 1_000_000
 
 
 def test_late_outputs_in_a_message_of_many_parts() -> None:
     calls = [TOOL | {"toolCallId": f"c{n}"} for n in range(10_000)]
     outputs = [{"type": "tool-output-available", "toolCallId": call["toolCallId"], "output": 1} for call in calls]
-    began = time.perf_counter()
     message = fold([START, *calls, {"type": "start-step"}, *outputs])
-    assert time.perf_counter() - began < 10
     assert {part.get("state") for part in message["parts"]} == {"output-available", None}
 
 
-def test_partial_json_is_linear_and_survives_depth() -> None:
-    began = time.perf_counter()
+def test_partial_json_survives_size_and_depth() -> None:
     found, value = parse_partial('{"a":"' + "x" * 1_000_000 + '","b":[' + "1," * 200_000)
     assert found and len(value["b"]) == 200_000
-    assert time.perf_counter() - began < 5
     assert parse_partial("[" * 900)[0]
     assert parse_partial("[" * 200_000) == (False, None)
     assert parse_partial("[" + "9" * 5_000) == (True, [None])

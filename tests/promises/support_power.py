@@ -20,7 +20,7 @@ import apsw
 import palaver
 
 SECTOR = 512
-Op = list[Any]  # [kind, file, offset or size, base64 data] or ["state", digest, is a boundary]
+Op = list[Any]  # [kind, file, offset or size, data] or ["state", digest, is a boundary]
 
 
 # ---------------------------------------------------------------- recording (in the child)
@@ -116,6 +116,11 @@ def _one_turn(recorder: Recorder, session: palaver.Session, number: int) -> None
     recorder.did(boundary=True)
 
 
+def load(log: Path) -> list[Op]:
+    ops: list[Op] = json.loads(log.read_text())
+    return [[*op[:3], b64decode(op[3])] if op[0] == "write" else op for op in ops]
+
+
 # ---------------------------------------------------------------- what a store holds
 
 
@@ -155,7 +160,7 @@ class Disk:
                 if chance.random() < keep:
                     apply(content, op)
                 continue
-            data = b64decode(op[3])
+            data = op[3]
             for at in range(0, len(data), SECTOR):
                 if chance.random() < keep:
                     put(content, op[2] + at, data[at : at + SECTOR])
@@ -166,7 +171,7 @@ def apply(content: bytearray, op: Op) -> None:
     if op[0] == "truncate":
         del content[op[2] :]
     else:
-        put(content, op[2], b64decode(op[3]))
+        put(content, op[2], op[3])
 
 
 def put(content: bytearray, at: int, data: bytes) -> None:

@@ -5,35 +5,36 @@ Boundaries are a user message, a tool result, a finish-step, and every move of a
 
 from __future__ import annotations
 
-import json
 import random
+from functools import lru_cache
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
 import palaver
 
 from .sabotage import broken_by
-from .support_power import Cut, Op, cuts
+from .support_power import Cut, Op, cuts, load
 from .support_saving import Child
 
 COUNTS = pytest.mark.parametrize("count", [40, pytest.param(500, marks=pytest.mark.long)])
 
 
-def run(folder: Path, durability: str) -> list[Op]:
-    """The log of a short life of a store."""
-    work = folder / "work"
-    work.mkdir()
-    with Child("power", work / "talks.db", log=str(work / "log"), durability=durability, turns=6) as child:
-        child.finish()
-    log: list[Op] = json.loads((work / "log").read_text())
-    return log
+@lru_cache
+def log_of(durability: str) -> list[Op]:
+    """A short life of a store, once."""
+    with TemporaryDirectory() as folder:
+        path = Path(folder)
+        with Child("power", path / "talks.db", log=str(path / "log"), durability=durability, turns=6) as child:
+            child.finish()
+        return load(path / "log")
 
 
 def cut(folder: Path, durability: str, count: int) -> list[Cut]:
     seed = random.SystemRandom().getrandbits(32)
     print(f"seed {seed}")
-    return cuts(run(folder, durability), count, seed, folder)
+    return cuts(log_of(durability), count, seed, folder)
 
 
 @COUNTS

@@ -236,15 +236,12 @@ REFUSED: dict[str, Callable[[palaver.Session], object]] = {
     "undo": lambda s: s.undo(),
     "redo": lambda s: s.redo(),
     "move": lambda s: s.move(None, expected=s.revision),
-    "resume": lambda s: s.resume(s.waiting()[0].id),
 }
 
 
 @pytest.mark.parametrize("verb", REFUSED)
 @broken_by("archived_sessions_take_writes")
 def test_promise_088_an_archived_session_is_read_only(store: palaver.Store, parent: palaver.Session, verb: str) -> None:
-    if verb == "resume":
-        parent.turn("wait for it").wait()
     parent.archive()
     before, transcript = facts(store), parent.messages_json()
     with pytest.raises(palaver.SessionArchived):
@@ -260,3 +257,13 @@ def test_promise_088_a_turn_that_was_open_before_may_finish(store: palaver.Store
     assert turn.status == "completed"
     with pytest.raises(palaver.SessionArchived):
         parent.turn("and another")
+
+
+def test_promise_088_a_turn_that_waits_may_be_answered(store: palaver.Store, parent: palaver.Session) -> None:
+    turn = parent.turn("may I?")
+    turn.wait()
+    parent.archive()
+    answers(parent.resume(turn.id), "you may")
+    assert texts(parent)[-2:] == ["may I?", "you may"]
+    with pytest.raises(palaver.SessionArchived):
+        parent.commit("and this?")

@@ -62,6 +62,7 @@ def _turns(tx: Tx, all_turns: dict[str, Row]) -> Iterator[Finding]:
         if row[8] is None:
             yield from _open_turn(tx, row)
             continue
+        yield from _unlisted(tx, lines)
         yield from _chain(row, lines, all_turns)
         yield from _thread(row, lines, all_turns)
 
@@ -78,6 +79,16 @@ def _leaves(lines: list[Row], told: dict[str, bool]) -> Iterator[Finding]:
             stored = metadata.undress(stored, usage_told=told.get(ref, False))
         if digests.leaf(salt, name, stored) != leaf:
             yield _wrong("altered", ref, f"the {kind} {ref} is not what was written: its digest does not fit")
+
+
+def _unlisted(tx: Tx, lines: list[Row]) -> Iterator[Finding]:
+    """Parts that another program added to a message after it was sealed: its readers see them, ours do not."""
+    listed = {line[2] for line in lines if line[1] == "part"}
+    for line in lines:
+        if line[1] == "message" and line[5] is not None:
+            for part_id, *_ in tx.all(Q.parts_of_message, message=line[2]):
+                if part_id not in listed:
+                    yield _wrong("unlisted", part_id, f"part {part_id} was added to message {line[2]} after its seal")
 
 
 def _chain(row: Row, lines: list[Row], all_turns: dict[str, Row]) -> Iterator[Finding]:

@@ -2,8 +2,8 @@
 
     {"session":{column: value, …},"messages":[{column: value, …,"parts":[…]}, …]}
 
-Keys are the contract's columns; a column that holds JSON (`…_json`) is shown as that JSON, byte for byte, and so is each
-part. Messages come in the order of the transcript; what is streaming is shown up to its last chunk.
+Keys are the contract's columns; a column that holds JSON (`…_json`) is shown as that JSON, byte for byte, and so is
+each part. Messages come in the order of the transcript; what is streaming is shown up to its last chunk.
 """
 
 from __future__ import annotations

@@ -22,7 +22,6 @@ from .outcome import Refused
 from .tables import Table
 
 FRESH, MERGE, COMPLETE = "fresh", "merge", "complete"
-_OWN = (tables.SESSIONS, tables.HEADS, tables.REFLOG)
 _MERGED = (tables.TURNS, tables.ENTRIES, tables.MESSAGES, tables.PARTS)
 
 
@@ -34,6 +33,7 @@ class Arrival:
         self.husk = husk
         self.first = first
         self.content = content
+        self.turn_ids = _TurnIds(self)
         self._spool = spool
 
     def __iter__(self) -> Iterator[tuple[int, Table, dict[str, Any]]]:
@@ -52,6 +52,16 @@ class Arrival:
                 return
 
 
+class _TurnIds:
+    """The turns that a group names, read from it as often as asked."""
+
+    def __init__(self, arrival: Arrival) -> None:
+        self._arrival = arrival
+
+    def __iter__(self) -> Iterator[str]:
+        return (row["id"] for _, row in self._arrival.rows(tables.TURNS))
+
+
 def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
     """Put a group into the store and prove it; False if everything was there."""
     standing = tx.one(Q.import_standing, session=arrival.session_id)
@@ -64,9 +74,10 @@ def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
     added = 0
     for number, table, row in arrival:
         counts[table.name] += 1
-        added += _put(tx, arrival, mode, number, table, row)
-    if mode == MERGE:
-        _settle_merge(tx, arrival, bool(added), *(standing or (None, None)))
+        if mode != MERGE or table in _MERGED:
+            added += _put(tx, arrival, mode, number, table, row)
+    if mode == MERGE and added:
+        _settle_merge(tx, arrival, *(standing or (None, None)))
     if mode == COMPLETE:
         _refuse_leftovers(tx, arrival, counts)
     proof.prove(tx, arrival.session_id, arrival.rows(tables.TURNS), arrival.first, own=mode != MERGE)
@@ -75,8 +86,6 @@ def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
 
 def _put(tx: Tx, arrival: Arrival, mode: str, number: int, table: Table, row: dict[str, Any]) -> int:
     """One row; how many rows that changed."""
-    if mode == MERGE and table in _OWN:
-        return 0
     _check(number, table, row)
     if mode == COMPLETE and table is tables.SESSIONS:
         return tx.run(Q.complete_session, **row)
@@ -128,14 +137,15 @@ def _in_the_way(tx: Tx, table: Table, row: dict[str, Any]) -> str:
     return f"a row of {table.name} is there twice, or belongs to nothing in this session"
 
 
-def _settle_merge(tx: Tx, arrival: Arrival, added: bool, revision: int | None, deleted_at: int | None) -> None:
+def _settle_merge(tx: Tx, arrival: Arrival, revision: int | None, deleted_at: int | None) -> None:
     """A husk takes in more of its session; a session that is whole takes nothing from a husk."""
-    if not added:
-        return
     session_id = arrival.session_id
     if not is_husk(revision, deleted_at):
         why = f"session {session_id} exists and lacks rows that others in this file stand on; nothing was changed"
         raise Refused(arrival.first - 1, why)
+    for _, table, row in arrival:
+        if table in (tables.FOREIGN_IDS, tables.PROMPTS):
+            tx.run(table.put, **row, group=session_id)
     usage = sum((usage_of(row) for row in Group(session_id, ()).messages(tx)), Usage())
     counts = dict(zip(("input", "output", "reasoning", "cache_read", "cache_write"), usage.counts(), strict=True))
     tx.run(Q.set_rollups, session=session_id, total=usage.total, **counts)

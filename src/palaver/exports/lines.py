@@ -78,16 +78,17 @@ def fields_of(line: bytes) -> dict[str, Any]:
         fields = _decode(line)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadValue(f"not a line of an export: {error}") from None
-    if len(_encode(fields)) + 1 != len(line):  # written another way, or a key twice
+    if _encode(fields) != memoryview(line)[:-1]:  # written another way, or a key twice
         _refuse_twins(line)
     return fields
 
 
 def _refuse_twins(line: bytes) -> None:
-    keys = [key for key, _ in json.loads(line, object_pairs_hook=list)]
-    for key in keys:
-        if keys.count(key) > 1:
+    seen: set[str] = set()
+    for key, _ in json.loads(line, object_pairs_hook=list):
+        if key in seen:
             raise BadValue(f"the key {key!r:.60} is there twice")
+        seen.add(key)
 
 
 def _check_header(fields: dict[str, Any]) -> None:

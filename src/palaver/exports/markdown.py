@@ -28,7 +28,7 @@ _FENCE = re.compile(r"[ \t]*(`{3,}|~{3,})([^`]*)$")
 _TICKS = re.compile(r"`+")
 _HEADING = re.compile(r"((?:[ \t]|[-*+] |\d{1,9}[.)] )*)(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"([ \t]*)([=-])(?=[=-]*[ \t]*$)")
-_LINK = re.compile(r"\](?=\((?!https?://|mailto:))|\](?=:(?!:))|\](?=\[)")
+_LINK = re.compile(r"\](?=\((?!https?://|mailto:))|\](?=:)")
 _PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
 _DATA_URL = 200
 

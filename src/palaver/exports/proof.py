@@ -87,9 +87,8 @@ def _parent(tx: Tx, turn_id: str, parent_id: str | None) -> Row:
         return None, 0, 0, 0
     row = tx.one(Q.thread_of, turn=parent_id)
     if row is None:
-        raise BadValue(
-            f"turn {turn_id} stands on turn {parent_id}, which is neither in the store nor earlier in the file"
-        )
+        where = "neither in the store nor earlier in the file"
+        raise BadValue(f"turn {turn_id} stands on turn {parent_id}, which is {where}")
     if row[0] is None:
         raise BadValue(f"turn {turn_id} stands on turn {parent_id}, which is not sealed")
     return row
@@ -123,11 +122,21 @@ def _prove_line(line: Row, sealed: bool) -> None:
 
 
 def _prove_open(tx: Tx, turn_id: str) -> None:
-    """An open turn will be recovered or resumed from its events: they must fold."""
+    """An open turn will be recovered or resumed from its events: that must not fail then."""
     try:
-        turns.load(tx, turn_id)
-    except Exception as error:  # whatever a hostile chunk makes of the fold, it must not reach the next open
+        turn = turns.load(tx, turn_id)
+        turns.close_parts(turn, "aborted")
+        for index in range(len(turn.fold.parts)):
+            canonical.refuse_depth(canonical.dump(turn.fold.part(index)))
+    except Exception as error:  # whatever hostile chunks make of the fold, it must not reach the next open
         raise BadValue(f"the chunks of open turn {turn_id} do not fold: {error}") from None
+    if [entry.seq for entry in turn.entries] != list(range(len(turn.entries))):
+        raise BadValue(f"the lines of open turn {turn_id} are not numbered 0 to n-1")
+    if turn.response_id is not None:
+        row = tx.one(Q.get_message, id=turn.response_id)
+        listed = any(e.kind == "message" and e.ref == turn.response_id for e in turn.entries)
+        if not listed or row is None or row[1] != turn.session_id:
+            raise BadValue(f"open turn {turn_id} does not list the message that it writes")
 
 
 # ---------------------------------------------------------------- the head
@@ -140,18 +149,21 @@ def _prove_head(tx: Tx, session_id: str) -> None:
         if last is not None:
             raise BadValue("the session has a reflog but no head")
         return
-    if last != (head[0], head[1]):
+    if last is None or last[:2] != head[:2]:
         raise BadValue("the head is not where the last line of its reflog left it")
-    if head[0] is not None:
-        _parent(tx, "the head", head[0])
+    if last[2] > head[2]:
+        raise BadValue(f"the reflog's numbers go to {last[2]}, the head says {head[2]}")
+    thread = tx.one(Q.thread_of, turn=head[0]) if head[0] is not None else None
+    if head[0] is not None and (thread is None or thread[0] is None):
+        raise BadValue(f"the head points at turn {head[0]}, which is not a sealed turn of the store or the file")
 
 
-def _prove_reflog(tx: Tx, session_id: str) -> tuple[str | None, int] | None:
-    """(turn, revision) that the last line leads to; every line is chained to the one before."""
+def _prove_reflog(tx: Tx, session_id: str) -> tuple[str | None, int, int] | None:
+    """(turn, revision, number) of the last line; every line is chained to the one before."""
     link, revision, turn_id, after = b"", -1, None, -1
     while page := tx.all(Q.export_reflog, session=session_id, after=after, limit=_PAGE):
         for line in page:
             if heads.line_link(link, *line[:8]) != line[8] or line[4] != revision + 1:
                 raise BadValue(f"line {line[1]} of the reflog is not what was written")
             link, revision, turn_id, after = line[8], line[4], line[3], line[1]
-    return None if revision < 0 else (turn_id, revision)
+    return None if revision < 0 else (turn_id, revision, after)

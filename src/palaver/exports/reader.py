@@ -83,11 +83,10 @@ class _Import:
 
     def _lost(self, why: str) -> bool:
         self._refuse(self._lines.number, None, why + "; everything up to the next session is left out")
-        self._skip()
-        return True
+        return self._skip()
 
-    def _skip(self) -> None:
-        """To the next group, or the end of the file."""
+    def _skip(self) -> bool:
+        """To the next group, or the last line; False at the end of the file."""
         while True:
             try:
                 line = self._lines.next()
@@ -98,6 +97,7 @@ class _Import:
             self._tell(_EVERY)
         if line is not None:
             self._lines.again(line)
+        return line is not None
 
     def _end(self, fields: dict[str, Any]) -> bool:
         at = self._lines.number
@@ -122,10 +122,9 @@ class _Import:
         with SpooledTemporaryFile(max_size=_IN_MEMORY) as spool:
             try:
                 arrival = self._receive(fields, spool)
-            except (BadValue, Refused) as error:
+            except BadValue as error:
                 self._refuse(self._lines.number, session_id, str(error))
-                self._skip()
-                return True
+                return self._skip()
             try:
                 self._settle(arrival)
             except Refused as error:
@@ -233,9 +232,7 @@ def _check_footer(fields: dict[str, Any], lines: int, digest: str) -> None:
     if set(fields) != {"end", "lines", "sha256"}:
         raise BadValue('a session ends with {"end":"…","lines":…,"sha256":"…"}')
     if fields["lines"] != lines:
-        raise BadValue(
-            f"the session has {lines} lines, its last line says {fields['lines']!r:.20}: some were lost or added"
-        )
+        raise BadValue(f"the session has {lines} lines, not {fields['lines']!r:.20}: some were lost or added")
     if fields["sha256"] != digest:
         raise BadValue("the session's lines are not what was written: their SHA-256 does not fit")
 
@@ -257,7 +254,6 @@ def _compare(tx: Tx, arrival: Arrival) -> str | None:
 def _content_of(tx: Tx, arrival: Arrival) -> bytes:
     """The same hash, over what the store has of the turns that the file names."""
     hasher = sha256()
-    turns = [row["id"] for _, row in arrival.rows(tables.TURNS)]
-    for table, row in Group(arrival.session_id, turns).rows(tx):
+    for table, row in Group(arrival.session_id, arrival.turn_ids).rows(tx):
         add_content(hasher, table, table.line(row), dict(zip(table.names, row, strict=True)))
     return hasher.digest()

@@ -1,7 +1,8 @@
 """The tables of an export: which columns a line has, what each may hold, and where an import puts it.
 
-A column is written `name kind`. Kinds: text, int, real, json (any JSON text), object (JSON text of an object),
-salt (16 bytes) and hash (32 bytes), both as hex, null (always null); with `?` it may be null.
+A column is written `name kind`. Kinds: text, int, count (a number that goes up: 0 to 2⁵³), real, json (any JSON text),
+object (JSON text of an object), salt (16 bytes) and hash (32 bytes), both as hex, null (always null); with `?` it may
+be null.
 """
 
 from __future__ import annotations
@@ -46,9 +47,7 @@ class Table:
         values = [v.hex() if type(v) is bytes else v for v in row] if self._bytes else row
         for value in values:
             if type(value) is bytes or (type(value) is float and not math.isfinite(value)):
-                raise BadValue(
-                    f"{self.name} {row[0]} holds {value!r:.40}, which no column of it may hold; mend it first"
-                )
+                raise BadValue(f"{self.name} {row[0]} holds {value!r:.40}, which JSON cannot say; mend it first")
         return _encode(dict(zip(self._keys, (self.name, *values), strict=True))) + b"\n"
 
     def row(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -96,6 +95,13 @@ def _int(column: Column, value: Any) -> int:
     return value
 
 
+def _count(column: Column, value: Any) -> int:
+    number = _int(column, value)
+    if not 0 <= number < 2**53:
+        raise _wrong(column, "is a number that nothing can have counted to")
+    return number
+
+
 def _real(column: Column, value: Any) -> float:
     if type(value) not in (int, float) or abs(value) > 1e300:
         raise _wrong(column, f"is a number, not {_named(value)}")
@@ -135,6 +141,7 @@ def _named(value: Any) -> str:
 _CHECKS: dict[str, Callable[[Column, Any], Any]] = {
     "text": _text,
     "int": _int,
+    "count": _count,
     "real": _real,
     "json": _json,
     "object": _object,
@@ -148,36 +155,38 @@ SESSIONS = Table(
     Q.import_session,
     "id text, agent text, workspace_root text?, model_json json, parent_id text?, parent_message_id text?, "
     "permissions_json json, metadata_json object, prompt_tokens int, completion_tokens int, reasoning_tokens int, "
-    "cache_read int, cache_write int, total_tokens int, cost_usd real, created_at int, updated_at int, archived_at int?",
+    "cache_read int, cache_write int, total_tokens int, cost_usd real, created_at int, updated_at int, "
+    "archived_at int?",
     home="id",
 )
 HEADS = Table(
     "heads",
     Q.import_head,
-    "session_id text, turn_id text?, prev_turn_id text?, revision int, event_seq int, events_floor int, last_at int, "
-    "looked_at int, relation text, origin_id text?, origin_turn text?, origin_call text?, scope_json json, title text?, "
-    "preview text?, deleted_at int?",
+    "session_id text, turn_id text?, prev_turn_id text?, revision count, event_seq count, events_floor count, "
+    "last_at count, looked_at count, relation text, origin_id text?, origin_turn text?, origin_call text?, "
+    "scope_json json, title text?, preview text?, deleted_at count?",
     home="session_id",
 )
 REFLOG = Table(
     "reflog",
     Q.import_line,
-    "session_id text, seq int, kind text, turn_id text?, revision int, at int, ref_seq int?, reason text?, link hash",
+    "session_id text, seq count, kind text, turn_id text?, revision count, at int, ref_seq count?, reason text?, "
+    "link hash",
     home="session_id",
 )
 TURNS = Table(
     "turns",
     Q.import_turn,
-    "id text, parent_id text?, session_id text, base_revision int, begin_seq int, kind text, status text, owner null, "
-    "fence int, started_at int, sealed_at int?, digest hash?, depth int, thread_tokens int, thread_messages int, "
-    "response_id text?, input_tokens int, output_tokens int, reasoning_tokens int, cache_read int, cache_write int, "
-    "cost_usd real, usage_told int, facts_json object",
+    "id text, parent_id text?, session_id text, base_revision count, begin_seq count, kind text, status text, "
+    "owner null, fence count, started_at int, sealed_at int?, digest hash?, depth count, thread_tokens count, "
+    "thread_messages count, response_id text?, input_tokens count, output_tokens count, reasoning_tokens count, "
+    "cache_read count, cache_write count, cost_usd real, usage_told count, facts_json object",
     home="session_id",
 )
 ENTRIES = Table(
     "turn_entries",
     Q.import_entry,
-    "turn_id text, seq int, kind text, ref text, client_id text?, salt salt?, leaf hash?",
+    "turn_id text, seq count, kind text, ref text, client_id text?, salt salt?, leaf hash?",
 )
 MESSAGES = Table(
     "chat_messages",
@@ -193,7 +202,7 @@ PARTS = Table(
     home="session_id",
 )
 EVENTS = Table(
-    "events", Q.import_event, "session_id text, seq int, kind text, turn int?, data json, at int", home="session_id"
+    "events", Q.import_event, "session_id text, seq count, kind text, turn count?, data json, at int", home="session_id"
 )
 COPIES = Table("copies", Q.import_copy, "copy_id text, session_id text, message_id text", home="session_id")
 ALIASES = Table(

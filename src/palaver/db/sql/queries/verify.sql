@@ -37,7 +37,7 @@ WITH RECURSIVE path (id, parent_id) AS (
     UNION ALL
     SELECT t.id, t.parent_id FROM turns t JOIN path ON t.id = path.parent_id
 )
-SELECT e.ref FROM path JOIN turn_entries e ON e.turn_id = path.id AND e.kind = 'message'
+SELECT e.ref FROM path CROSS JOIN turn_entries e WHERE e.turn_id = path.id AND e.kind = 'message'
 UNION
 SELECT e.ref FROM turns t CROSS JOIN turn_entries e
  WHERE e.turn_id = t.id AND e.kind = 'message' AND t.session_id = :session AND t.sealed_at IS NULL AND t.base_revision = :revision AND t.status <> 'pending';

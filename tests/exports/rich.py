@@ -1,0 +1,146 @@
+"""A store with one of everything: forks, siblings, strays, waiting and streaming turns, names, copies, rows of other
+programs, deleted sessions, and JSON that is easily bent.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import apsw
+
+import palaver
+
+T0 = 1_760_000_000_000
+ODD_PARTS = (
+    b'{"type":"text","text":"nul \\u0000 half \\ud800 pair \\ud83d\\ude00","n":1.10}',
+    b'{ "type" : "data-odd", "data" : {"b":1e2,"a":[1.10, 123456789012345678901234567890], "":null} }',
+    '{"type":"text","text":"ﷺ \u2028 \u202eevil\u202c <script>alert(1)</script> \\u001b[2J"}'.encode(),
+)
+
+
+def answer(turn: Any, text: str, tool: str | None = None) -> None:
+    """Stream a short answer; with `tool`, one that ends in a call without a result."""
+    turn.write({"type": "start", "messageId": "client-" + text.split()[0]})
+    turn.write({"type": "start-step"})
+    turn.write({"type": "reasoning-start", "id": "r"})
+    turn.write({"type": "reasoning-delta", "id": "r", "delta": "thinking of " + text})
+    turn.write({"type": "reasoning-end", "id": "r"})
+    turn.write({"type": "text-start", "id": "t"})
+    for word in text.split():
+        turn.write({"type": "text-delta", "id": "t", "delta": word + " "})
+    turn.write({"type": "text-end", "id": "t"})
+    if tool:
+        turn.write({"type": "tool-input-available", "toolCallId": tool, "toolName": "run", "input": {"n": 1}})
+    turn.write({"type": "finish-step"})
+    turn.write({"type": "finish", "finishReason": "stop"})
+
+
+def fill(store: palaver.Store) -> dict[str, str]:
+    """Record everything; the ids of the sessions by what they show."""
+    main = store.sessions.create("coder", title="Main", workspace="/src", model="acme/large", metadata={"x": 1})
+    with main.turn("first question", system_prompt="Be exact.") as turn:
+        answer(turn, "first answer")
+        turn.usage(input=10, output=5, cost_usd=0.25)
+    with main.turn("second question", model="acme/small") as turn:
+        answer(turn, "second answer")
+    found = {"main": main.id, **_siblings(main), **_races(store), **_names(store, main), **_odd(store)}
+    found |= _deleted(store)
+    return found
+
+
+def _siblings(main: palaver.Session) -> dict[str, str]:
+    with main.regenerate() as turn:
+        answer(turn, "better answer")
+    fork = main.fork(at=main.messages()[2]["id"], title="Fork")
+    with fork.turn("in the fork") as turn:
+        answer(turn, "fork answer")
+    with fork.regenerate(main.messages()[1]["id"]) as turn:
+        answer(turn, "again from the start")
+    fork.undo()
+    with main.edit(main.messages()[0]["id"], "first question, edited") as turn:
+        answer(turn, "edited answer")
+    main.rewind(to=main.messages()[0]["id"])
+    main.undo()
+    second = fork.fork(copy=True)
+    second.commit(["deeper", {"role": "assistant", "parts": [{"type": "text", "text": "yes"}]}])
+    return {"fork": fork.id, "second": second.id}
+
+
+def _races(store: palaver.Store) -> dict[str, str]:
+    races = store.sessions.create("coder", title="Races")
+    races.commit(["begin"])
+    winner, loser = races.turn("winner"), races.turn("loser")
+    answer(winner, "winner wins")
+    answer(loser, "loser loses")
+    winner.seal()
+    try:
+        loser.seal()
+    except palaver.HeadConflict:
+        pass
+    waiting = store.sessions.create("coder", title="Waiting")
+    with waiting.turn("may I?") as turn:
+        answer(turn, "asking", tool="call-1")
+    return {"races": races.id, "waiting": waiting.id}
+
+
+def _names(store: palaver.Store, main: palaver.Session) -> dict[str, str]:
+    spawned = store.sessions.create("helper", parent=main, tool_call_id="call-9", id="my own id")
+    spawned.commit(["do it"])
+    spawned.alias("the helper")
+    main.alias("main", "slug", reason="because")
+    main.alias("a turn", "thread", turn=main.path()[0].id)
+    store.put_foreign_id("other", "x-1", main.path()[0].id, "turns")
+    store.put_foreign_id("other", "m-1", main.messages()[0]["id"])
+    spawned.archive()
+    return {"spawned": spawned.id}
+
+
+def _odd(store: palaver.Store) -> dict[str, str]:
+    odd = store.sessions.create("coder", title="Odd")
+    odd.commit(b'{"role":"user","metadata":{"z":1.10,"a":"\\u0000"},"parts":[' + b",".join(ODD_PARTS) + b"]}")
+    usage = {"usage": {"input": 3, "output": 4}}
+    odd.commit([{"role": "assistant", "metadata": usage, "parts": [{"type": "text", "text": "counted"}]}])
+    add_foreign_rows(store.path, odd.id, "msg_foreign_in_odd")
+    with apsw.Connection(store.path) as db:
+        db.execute(
+            "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at) VALUES (?, ?, ?, ?, ?)",
+            ("foreign session", "stranger", '{"provider_id":"x","model_id":"y"}', T0, T0),
+        )
+    db.close()
+    add_foreign_rows(store.path, "foreign session", "msg_foreign_alone")
+    return {"odd": odd.id, "foreign": "foreign session"}
+
+
+def add_foreign_rows(path: str, session: str, message: str) -> None:
+    """What another program writes: a message and its part, known to no turn."""
+    db = apsw.Connection(path)
+    db.execute(
+        "INSERT INTO chat_messages VALUES (?, ?, 'user', '{ \"note\": 1.10 }', ?, ?)", (message, session, T0, T0)
+    )
+    db.execute(
+        'INSERT INTO chat_parts (id, message_id, session_id, "index", type, data_json, created_at, updated_at)'
+        " VALUES (?, ?, ?, 0, 'text', ?, ?, ?)",
+        (message + "_p", message, session, '{"type":"text","text":"from elsewhere"}', T0, T0),
+    )
+    db.close()
+
+
+def _deleted(store: palaver.Store) -> dict[str, str]:
+    origin = store.sessions.create("coder", title="Deleted origin")
+    with origin.turn("kept by a fork") as turn:
+        answer(turn, "deleted answer")
+        turn.usage(input=1)
+    rescued = origin.fork(title="Rescued")
+    rescued.commit(["alive"])
+    origin.commit(["not in the fork"])
+    origin.delete()
+    return {"deleted": origin.id, "rescued": rescued.id}
+
+
+def stream_open(store: palaver.Store, session_id: str) -> Any:
+    """A turn that is left streaming."""
+    turn = store.sessions.get(session_id).turn("still going")
+    turn.write({"type": "start"})
+    turn.write({"type": "text-start", "id": "t"})
+    turn.write({"type": "text-delta", "id": "t", "delta": "half an ans"})
+    return turn
