@@ -281,10 +281,12 @@ class Sessions:
         workspace: str | None = None,
         parent: Session | str | None = None,
         archived: bool = False,
+        order: str = "updated",
         limit: int = 50,
         after: str | None = None,
     ) -> Page:
-        """One page, newest first. `after` is the `next` of the page before; `archived=True` includes those too."""
+        """One page, newest first: by last update, or by creation (order="created"), where rows never move. `after` is
+        the `next` of the page before; `archived=True` includes those too."""
         with self._store.db.read() as tx:
             return sessions.list_page(
                 tx,
@@ -292,6 +294,7 @@ class Sessions:
                 workspace=workspace,
                 parent=_id_of(parent),
                 archived=archived,
+                order=order,
                 limit=limit,
                 after=after,
             )
@@ -300,7 +303,7 @@ class Sessions:
         """All sessions that are not archived, page by page."""
         after = None
         while True:
-            page = self.list(limit=500, after=after)
+            page = self.list(order="created", limit=500, after=after)
             yield from page.sessions
             after = page.next
             if after is None:

@@ -64,7 +64,7 @@ def test_no_stored_character_acts_in_a_pipe(enemy: Cli, command: tuple[str, ...]
 
 @pytest.mark.parametrize("command", LOOKING, ids=" ".join)
 def test_no_stored_character_acts_on_a_terminal(enemy: Cli, command: tuple[str, ...]) -> None:
-    with Terminal({**enemy.env, "NO_COLOR": "1"}, *command, columns=20) as terminal:
+    with Terminal({**enemy.env, "NO_COLOR": "1", "PAGER": "cat"}, *command, columns=20) as terminal:
         code, seen = terminal.end()
     assert code in (0, 1, 3) and "Traceback" not in seen
     assert acting_without_tabs(seen) == set()

@@ -141,7 +141,7 @@ def make(path: str, kind: str = "plain") -> None:
     db = connect(path, ("journal_mode = DELETE",) if kind == "delete-mode" else PRAGMAS)
     for statement in SCHEMA_OF[kind]:
         db.execute(statement)
-    fill(db, LACKING[kind])
+    fill(db)
     db.close()
 
 
@@ -150,17 +150,12 @@ EXTRA = (
     "ALTER TABLE chat_messages ADD COLUMN stars INTEGER NOT NULL DEFAULT 5",
     "ALTER TABLE chat_parts ADD COLUMN note TEXT",
 )
-LACKING: dict[str, set[str]] = {
-    "plain": set(),
-    "delete-mode": set(),
-    "extra": set(),
-    "sparse": {"workspace_root", "parent_id", "parent_message_id", "cost_usd", "archived_at", "tool_call_id"},
-}
+LACKING = {"workspace_root", "parent_id", "parent_message_id", "cost_usd", "archived_at", "tool_call_id"}
 
 
 def sparse(statement: str) -> str:
     """The same table without the columns that the contract calls optional, or gives a default."""
-    lines = [line for line in statement.splitlines() if not set(line.split()) & LACKING["sparse"]]
+    lines = [line for line in statement.splitlines() if not set(line.split()) & LACKING]
     return "\n".join(lines).replace("INTEGER NOT NULL,\n)", "INTEGER NOT NULL\n)")
 
 
@@ -172,9 +167,8 @@ SCHEMA_OF: dict[str, tuple[str, ...]] = {
 }
 
 
-def fill(db: sqlite3.Connection, lacking: set[str]) -> None:
+def fill(db: sqlite3.Connection) -> None:
     db.execute("BEGIN IMMEDIATE")
-    _lacking.update(lacking)
     _put_session(db, FULL, agent="plan", workspace_root="/src/acme", permissions_json=RULES, **_rollups())
     _put_session(db, BRANCH, agent="plan", parent_id=FULL, parent_message_id=MESSAGE_IDS[1], workspace_root="/src/acme")
     _put_session(db, OLD, agent="build", archived_at=T0 + 60_000)
@@ -211,11 +205,10 @@ def _put_message(
         put(db, "chat_parts", row)
 
 
-_lacking: set[str] = set()
-
-
 def put(db: sqlite3.Connection, table: str, row: dict[str, Any]) -> None:
-    row = {column: value for column, value in row.items() if column not in _lacking}
+    """Insert what the table has a column for."""
+    present = {column[1] for column in db.execute(f"PRAGMA table_info({table})")}
+    row = {column: value for column, value in row.items() if column in present}
     names = ", ".join(f'"{column}"' for column in row)
     db.execute(f"INSERT INTO {table} ({names}) VALUES ({', '.join('?' * len(row))})", tuple(row.values()))
 

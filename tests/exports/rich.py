@@ -114,13 +114,15 @@ def _odd(store: palaver.Store) -> dict[str, str]:
 def add_foreign_rows(path: str, session: str, message: str) -> None:
     """What another program writes: a message and its part, known to no turn."""
     db = apsw.Connection(path)
+    (newest,) = db.execute("SELECT max(created_at) FROM chat_messages").fetchall()[0]
+    at = newest + 1
     db.execute(
-        "INSERT INTO chat_messages VALUES (?, ?, 'user', '{ \"note\": 1.10 }', ?, ?)", (message, session, T0, T0)
+        "INSERT INTO chat_messages VALUES (?, ?, 'user', '{ \"note\": 1.10 }', ?, ?)", (message, session, at, at)
     )
     db.execute(
         'INSERT INTO chat_parts (id, message_id, session_id, "index", type, data_json, created_at, updated_at)'
         " VALUES (?, ?, ?, 0, 'text', ?, ?, ?)",
-        (message + "_p", message, session, '{"type":"text","text":"from elsewhere"}', T0, T0),
+        (message + "_p", message, session, '{"type":"text","text":"from elsewhere"}', at, at),
     )
     db.close()
 

@@ -14,7 +14,7 @@ Where the design leaves room, this is what is expected:
   It also undoes the archive stamp, as delete set one.
 * `regenerate` without a message means the head's turn: its last answer again, or its question if it has none.
 * An edit keeps the id that the client knows, unless the new content brings one.
-* `fork` reads: it is allowed on an archived session, and settles it as on any other.
+* `fork` reads: it is allowed on an archived session, and settles it as on any other; `adopt` leaves it alone.
 * `resume` is a new writer: refused while archived. A turn already open may append, be answered and seal.
 * A deleted session shows nothing, takes nothing and is not adopted into; rows that others write there wait for
   `undelete`.
@@ -563,11 +563,11 @@ class World:
         self.sessions[name] = Session(name, "import", has_head=False)
 
     def adopt(self, name: str) -> None:
-        self._settle(self.sessions[name])
+        self._ready(self.sessions[name])
 
     def adopt_everywhere(self) -> None:
         for session in self.sessions.values():
-            if session.loose() and not session.deleted:
+            if session.loose() and not session.deleted and not session.archived:
                 self._settle(session)
 
     def recover_everywhere(self) -> None:

@@ -200,14 +200,17 @@ def list_page(
     workspace: str | None,
     parent: str | None,
     archived: bool,
+    order: str,
     limit: int,
     after: str | None,
 ) -> Page:
     """One page, newest first, from the index that fits the filters; no part is touched."""
     if not 1 <= limit <= 10_000:
         raise BadValue(f"limit is between 1 and 10,000, not {limit}")
-    before_at, before_id = _read_cursor(after) if after else (FAR, "")
-    query = _driver(agent, workspace, parent)
+    if order not in ("updated", "created"):
+        raise BadValue(f"order is 'updated' or 'created', not {order!r}")
+    before_at, before_id = _read_cursor(after, order) if after else (FAR, "")
+    query = Q.list_created if order == "created" else _driver(agent, workspace, parent)
     rows = tx.all(
         query,
         agent=agent,
@@ -219,7 +222,7 @@ def list_page(
         limit=limit + 1,
     )
     found = [info(row) for row in rows[:limit]]
-    return Page(found, _cursor(found[-1]) if len(rows) > limit else None)
+    return Page(found, _cursor(found[-1], order) if len(rows) > limit else None)
 
 
 def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Query:
@@ -230,14 +233,15 @@ def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Que
     return Q.list_by_workspace if workspace is not None else Q.list_recent
 
 
-def _cursor(last: SessionInfo) -> str:
-    return base64.urlsafe_b64encode(f"{last.updated_at} {last.id}".encode()).decode()
+def _cursor(last: SessionInfo, order: str) -> str:
+    at = last.created_at if order == "created" else last.updated_at
+    return base64.urlsafe_b64encode(f"{order} {at} {last.id}".encode()).decode()
 
 
-def _read_cursor(text: str) -> tuple[int, str]:
+def _read_cursor(text: str, order: str) -> tuple[int, str]:
     try:
-        at, _, session_id = base64.b64decode(text, altchars=b"-_", validate=True).decode().partition(" ")
-        if not session_id or not 0 <= int(at) < FAR:
+        kind, at, session_id = base64.b64decode(text, altchars=b"-_", validate=True).decode().split(" ", 2)
+        if kind != order or not session_id or not 0 <= int(at) < FAR:
             raise ValueError
         return int(at), session_id
     except (ValueError, binascii.Error):

@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from .. import canonical
-from ..core import heads, metadata, previews
+from ..core import heads, metadata
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -50,7 +50,7 @@ class Husk(Group):
     def head(self, tx: Tx) -> Iterable[Row]:
         row: dict[str, Any] = dict(self._head)
         row.update(turn_id=None, prev_turn_id=None, revision=0, event_seq=1, events_floor=0, looked_at=0)
-        row.update(relation="import", title=None, preview=self._first_words(tx), deleted_at=self._stamp)
+        row.update(title=None, deleted_at=self._stamp)
         yield tuple(row.values())
 
     def reflog(self, tx: Tx) -> Iterable[Row]:
@@ -76,28 +76,10 @@ class Husk(Group):
     def aliases(self, tx: Tx) -> Iterable[Row]:
         return ()
 
-    def _first_words(self, tx: Tx) -> str | None:
-        for message_id in self.message_ids(tx):
-            (message,) = tx.all(Q.export_message, id=message_id)
-            if message[2] == "user":
-                words = _words(tx.all(Q.parts_of_message, message=message_id))
-                if words is not None:
-                    return previews.shorten(words)
-        return None
-
 
 def _deleted(text: str, at: int) -> str:
     """As delete() stamps it; what another program made of the column stays as it is."""
     return metadata.splice(text, "deleted_at", str(at)) if text.lstrip().startswith("{") else text
-
-
-def _words(parts: list[Row]) -> str | None:
-    for _, _, kind, data in parts:
-        part = canonical.parse(data) if kind == "text" else None
-        words = part.get("text") if isinstance(part, dict) else None
-        if isinstance(words, str) and words.strip():
-            return words
-    return None
 
 
 def usage_of(message: Row) -> Usage:

@@ -1,8 +1,9 @@
 """What goes into an export, and in which order.
 
 All sessions, or some: then the turns that the chosen ones reach in other sessions come along, and what those reach.
-A turn reaches its parent, and for every message it lists the turn in which that message was written. Sessions are
-ordered so that each comes after those whose turns and messages it stands on.
+A turn reaches its parent, and for every message it lists the turn in which that message was written. A fork reaches the
+session and the turn it was forked from, and a session that is reached the turn that its preview was taken from.
+Sessions are ordered so that each comes after those whose turns and messages it stands on.
 """
 
 from __future__ import annotations
@@ -10,6 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
+from .. import canonical
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound
@@ -52,6 +54,8 @@ class Selection:
         self._homes = Homes(tx, None if chosen is None else self._whole)
         self._reached: dict[str, set[str]] = {}
         self._needs: dict[str, set[str]] = {}
+        self._new: list[str] = []  # sessions and turns that were reached, and are yet to be followed
+        self._queue: list[tuple[str, str]] = []
         if chosen is None:
             self._read_edges(tx)
         else:
@@ -92,32 +96,56 @@ class Selection:
     # ------------------------------------------------------------ what the chosen ones reach
 
     def _walk(self, tx: Tx) -> None:
-        queue: list[tuple[str, str]] = []
         for session_id in sorted(self._whole):
-            for turn_id in self._homes.turns_of(session_id):
-                self._follow(tx, turn_id, session_id, queue)
+            self._follow_origin(tx, session_id)
             for turn_id, home in tx.all(Q.export_stood_on, session=session_id):
-                self._reach(session_id, turn_id, home, queue)
-        while queue:
-            self._follow(tx, *queue.pop(), queue)
+                self._reach(tx, session_id, turn_id, home)
+            for turn_id in self._homes.turns_of(session_id):
+                self._follow(tx, turn_id, session_id)
+        while self._queue or self._new:
+            if self._new:
+                self._follow_session(tx, self._new.pop())
+            else:
+                self._follow(tx, *self._queue.pop())
 
-    def _follow(self, tx: Tx, turn_id: str, home: str, queue: list[tuple[str, str]]) -> None:
+    def _follow(self, tx: Tx, turn_id: str, home: str) -> None:
         for parent, its_home in tx.all(Q.export_parent, turn=turn_id):
-            self._reach(home, parent, its_home, queue)
+            self._reach(tx, home, parent, its_home)
         for message_id, its_home in tx.all(Q.export_listed, turn=turn_id):
-            if its_home in self._whole:
-                self._need(home, its_home)
-                continue
-            for (first,) in tx.all(Q.export_first_turn, message=message_id, home=its_home):
-                self._reach(home, first, its_home, queue)
+            self._need(home, its_home)
+            self._follow_message(tx, message_id, its_home)
 
-    def _reach(self, session_id: str, turn_id: str, home: str, queue: list[tuple[str, str]]) -> None:
+    def _follow_message(self, tx: Tx, message_id: str, home: str) -> None:
+        if home not in self._whole:
+            for (first,) in tx.all(Q.export_first_turn, message=message_id, home=home):
+                self._reach(tx, home, first, home)
+
+    def _follow_origin(self, tx: Tx, session_id: str) -> None:
+        head = tx.one(Q.read_head, session=session_id)
+        if head is None or head[6] != "fork" or head[7] not in self._lineage:
+            return
+        self._reach_session(head[7])
+        for (home,) in tx.all(Q.export_home_of, turn=head[8]):
+            self._reach(tx, session_id, head[8], home)
+
+    def _reach(self, tx: Tx, session_id: str, turn_id: str, home: str) -> None:
         if home not in self._lineage:  # another program removed the session's row
             return
         self._need(session_id, home)
+        self._reach_session(home)
         if not self.has_turn(turn_id, home):
-            self._reached.setdefault(home, set()).add(turn_id)
-            queue.append((turn_id, home))
+            self._reached[home].add(turn_id)
+            self._queue.append((turn_id, home))
+
+    def _reach_session(self, session_id: str) -> None:
+        if session_id not in self._whole and session_id not in self._reached:
+            self._reached[session_id] = set()
+            self._new.append(session_id)
+
+    def _follow_session(self, tx: Tx, session_id: str) -> None:
+        self._follow_origin(tx, session_id)
+        for first in _first_words(tx, session_id):
+            self._follow_message(tx, first, session_id)
 
 
 def _lineage(tx: Tx) -> Iterator[tuple[str, str | None]]:
@@ -125,6 +153,16 @@ def _lineage(tx: Tx) -> Iterator[tuple[str, str | None]]:
     while page := tx.all(Q.export_lineage, after=after, limit=_PAGE):
         yield from ((row[0], row[1]) for row in page)
         after = page[-1][0]
+
+
+def _first_words(tx: Tx, session_id: str) -> list[str]:
+    """The message that a session's preview is taken from, if it has one."""
+    for message_id, data in tx.all(Q.first_words, session=session_id):
+        part = canonical.parse(data)
+        words = part.get("text") if isinstance(part, dict) else None
+        if isinstance(words, str) and words.strip():
+            return [message_id]
+    return []
 
 
 def in_order(sessions: list[str], needs: dict[str, set[str]]) -> list[str]:

@@ -27,6 +27,7 @@ CREATE INDEX chat_sessions_by_workspace ON chat_sessions (workspace_root, update
 CREATE INDEX chat_sessions_by_parent ON chat_sessions (parent_id);
 CREATE INDEX chat_sessions_by_archived ON chat_sessions (archived_at);
 CREATE INDEX chat_sessions_by_update ON chat_sessions (updated_at); -- ours: the list without a filter
+CREATE INDEX chat_sessions_by_creation ON chat_sessions (created_at); -- ours: the list that stands still
 
 CREATE TABLE chat_messages (
     id            TEXT PRIMARY KEY,

@@ -27,6 +27,9 @@ SELECT DISTINCT r.session_id, t.session_id FROM reflog r JOIN turns t ON t.id = 
 -- name: export_stood_on
 SELECT DISTINCT t.id, t.session_id FROM reflog r JOIN turns t ON t.id = r.turn_id WHERE r.session_id = :session;
 
+-- name: export_home_of
+SELECT session_id FROM turns WHERE id = :turn;
+
 -- name: export_parent
 SELECT p.id, p.session_id FROM turns t JOIN turns p ON p.id = t.parent_id WHERE t.id = :turn;
 

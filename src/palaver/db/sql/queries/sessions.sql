@@ -34,6 +34,18 @@ SELECT * FROM session_rows s
  ORDER BY s.updated_at DESC, s.id DESC
  LIMIT :limit;
 
+-- name: list_created
+-- By creation: a row never moves, so a page is never skipped or repeated while others write.
+SELECT * FROM session_rows s
+ WHERE s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
+   AND s.deleted_at IS NULL
+   AND (:archived = 1 OR s.archived_at IS NULL)
+   AND (:agent IS NULL OR s.agent = :agent)
+   AND (:workspace IS NULL OR s.workspace_root = :workspace)
+   AND (:parent IS NULL OR s.parent_id = :parent)
+ ORDER BY s.created_at DESC, s.id DESC
+ LIMIT :limit;
+
 -- name: list_by_agent
 SELECT * FROM session_rows s
  WHERE s.agent = :agent
