@@ -121,6 +121,8 @@ def check_column(name: str, value: str | None) -> str | None:
         return None
     if not isinstance(value, str):
         raise BadValue(f"{name} must be text, not {type(value).__name__}")
+    if value.isprintable() and value.isascii():
+        return value
     for character in value:
         code = ord(character)
         if code < 32 or 0x7F <= code < 0xA0 or 0xD800 <= code < 0xE000:
@@ -145,11 +147,7 @@ def has_surrogates(text: str) -> bool:
 
 def digest(*fields: bytes) -> bytes:
     """SHA-256 over length-prefixed fields, so that no two lists of fields share their bytes."""
-    hasher = hashlib.sha256()
-    for field in fields:
-        hasher.update(len(field).to_bytes(8, "big"))
-        hasher.update(field)
-    return hasher.digest()
+    return hashlib.sha256(b"".join([len(f).to_bytes(8, "big") + f for f in fields])).digest()
 
 
 # ---------------------------------------------------------------- inside

@@ -91,7 +91,7 @@ def test_show_detail_has_turns_ids_times_and_whole_values(tmp_path: Path) -> Non
 def test_show_json_keeps_every_number_as_it_was_written(tmp_path: Path) -> None:
     with palaver.open(tmp_path / "talks.db") as store:
         session = store.sessions.create()
-        session.commit(b'[{"role":"user","parts":[{"type":"data-x","data":{"n":1.10,"big":12345678901234567890123}}]}]')
+        session.commit(b'{"role":"user","parts":[{"type":"data-x","data":{"n":1.10,"big":12345678901234567890123}}]}')
     out = Cli(tmp_path, tmp_path / "talks.db").ok("show", "@", "--json")
     assert '{"n":1.10,"big":12345678901234567890123}' in out
 
@@ -105,12 +105,8 @@ def test_show_reads_a_turn_while_it_is_written(tmp_path: Path) -> None:
 
 
 def test_tree_is_a_graph_with_strays_and_branches(cli: Cli) -> None:
-    graph = re.sub(r"\b(?=\w*\d|\w*[A-Z])\w{6}\b [0-9a-f]{7}|\w{6} [0-9a-f]{7}", "ID", cli.ok("tree", "@"))
-    assert sorted(graph.splitlines()[:2]) in (
-        ["* ID Is it green?", "| x ID Is it red?"],
-        ["* ID Is it green?", "x ID Is it red?"],
-    ) or (sorted(line.lstrip("| ") for line in graph.splitlines()[:2]) == ["* ID Is it green?", "x ID Is it red?"])
-    assert graph.splitlines()[-3:] == ["|/", "o ID Add it.", "o ID Why does the build fail?"]
+    graph = re.sub(r"\w{6} [0-9a-f]{7}", "ID", cli.ok("tree", "@")).splitlines()
+    assert graph == ["x ID Is it red?", "| * ID Is it green?", "|/", "o ID Add it.", "o ID Why does the build fail?"]
     marks = {turn["words"]: turn["mark"] for turn in cli.json("tree", "@")["turns"]}
     assert marks == {
         "Why does the build fail?": "path",
@@ -145,14 +141,7 @@ def drawn(*turns: TurnInfo) -> list[str]:
 
 def test_columns_join_where_branches_grow_from_one_turn() -> None:
     tree = [turn_at("a", None, 1, 1), turn_at("b", "a", 2, 2), turn_at("c", "a", 2, 3), turn_at("d", "a", 2, 4)]
-    assert drawn(*tree) == ["o d", "| o c", "| | o b", "| |/", "|/", "o a"] or drawn(*tree) == [
-        "o d",
-        "| o c",
-        "| | o b",
-        "|_|/",
-        "|/",
-        "o a",
-    ]
+    assert drawn(*tree) == ["o d", "| o c", "| | o b", "|_|/", "|/", "o a"]
 
 
 def test_a_column_that_joins_from_far_right_is_drawn_across() -> None:

@@ -1,7 +1,8 @@
 """One workload, run again and again, killed before its 1st, 2nd, 3rd … write: `python -m crash.every_write '{…}'`.
 
-The interpreter starts once and forks for each run; no store is ever open in the process that forks. The first run is
-only counted. Prints how many points were found, how many were tried, of what kinds, and where each killed store is.
+The interpreter loads everything once and forks for each run; no store is ever open in the process that forks. The
+first run is only counted. Prints how many points were found, how many were tried, of what kinds, and where each
+killed store is.
 """
 
 from __future__ import annotations
@@ -13,6 +14,8 @@ import signal
 import sys
 import traceback
 from typing import Any
+
+import palaver.store  # noqa: F401  all of it, once, before the forks
 
 from . import vfs, workloads
 

@@ -57,5 +57,5 @@ def test_killed_before_every_write_of_a_recovery_the_next_one_completes_it(tmp_p
 def test_killed_before_every_write_of_every_workload_nothing_is_lost(
     workload: str, durability: str, tmp_path: Path
 ) -> None:
-    more = {"turns": 6, "chunks": 12, "durability": durability, "checkpoint_pages": 20}
+    more = {"turns": 4, "chunks": 12, "durability": durability, "checkpoint_pages": 20}
     assert wrong(killed_everywhere(tmp_path, workload, **more)) == {}

@@ -1,4 +1,4 @@
-"""The page of promises is complete and true: every promise that is kept has a test, and the page names exactly those."""
+"""The page of promises is complete and true: every promise that is kept has a test, and the page names just those."""
 
 from __future__ import annotations
 

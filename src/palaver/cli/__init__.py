@@ -56,6 +56,13 @@ class Commands(click.Group):
         found: click.Command = getattr(import_module(f"{__name__}.{module}"), attribute)
         return found
 
+    def invoke(self, ctx: click.Context) -> Any:
+        """click would end a broken pipe with code 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return _leave_quietly()
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Commands"):
             formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
@@ -128,6 +135,6 @@ def _with_hint(error: click.UsageError) -> str:
 
 def _leave_quietly() -> int:
     """Nobody reads any more. Python would complain once more at its end: give it something to write to."""
-    nowhere: Any = os.open(os.devnull, os.O_WRONLY)
+    nowhere = os.open(os.devnull, os.O_WRONLY)
     os.dup2(nowhere, sys.stdout.fileno())
     return PIPE

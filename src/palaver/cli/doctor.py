@@ -134,6 +134,7 @@ def _wal(path: str) -> Finding:
 
 def _queue(path: str) -> Iterator[Finding]:
     if not os.path.exists(path + "-queue"):
+        yield Finding("locks", "nobody is writing now")
         return
     try:
         queue = locks.WriteQueue(path + "-queue")

@@ -51,7 +51,7 @@ def sql(call: Call, query: str | None) -> None:
 
 
 def run(call: Call, store: Store, query: str) -> None:
-    columns, rows = store.db.query(query)
+    columns, rows = store.db.query(_DOT.get(query.rstrip(";"), query))
     if call.json:
         _print_json(call.screen, columns, rows)
     elif call.screen.tty:
@@ -114,7 +114,7 @@ def _prompt(call: Call, store: Store) -> None:
     call.screen.say(_HELP)
     for text in _statements(_typed()):
         try:
-            run(call, store, _DOT.get(text.rstrip(";"), text))
+            run(call, store, text)
         except BadValue as error:
             call.screen.say(call.screen.paint(call.screen.safe(error), "red"))
         call.screen.out.flush()

@@ -18,10 +18,13 @@ COMPACTION = "data-compaction"
 class NewPart:
     """A part row to be, with its leaf."""
 
-    __slots__ = ("data", "id", "leaf", "salt", "tool_call_id", "tool_state", "type")
+    __slots__ = ("data", "id", "leaf", "salt", "tool_call_id", "tool_state", "type", "words")
 
-    def __init__(self, type_: str, data: str, tool_call_id: str | None, tool_state: str | None) -> None:
+    def __init__(
+        self, type_: str, data: str, tool_call_id: str | None, tool_state: str | None, words: str | None
+    ) -> None:
         self.id = ids.mint(ids.PART)
+        self.words = words
         self.type = type_
         self.data = data
         self.tool_call_id = tool_call_id
@@ -47,12 +50,7 @@ class NewMessage:
     @property
     def text(self) -> str | None:
         """The first words in it, for previews."""
-        for part in self.parts:
-            if part.type == "text":
-                words = canonical.parse(part.data).get("text")
-                if isinstance(words, str) and words.strip():
-                    return words
-        return None
+        return next((part.words for part in self.parts if part.words and not part.words.isspace()), None)
 
 
 def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]:
@@ -94,7 +92,8 @@ def prepare_part(given: Any) -> NewPart:
     canonical.check_column("part type", part["type"])
     if is_tool(part["type"]):
         _check_tool(part)
-    return NewPart(part["type"], text, *tool_columns(part))
+    words = part.get("text") if part["type"] == "text" else None
+    return NewPart(part["type"], text, *tool_columns(part), words if isinstance(words, str) else None)
 
 
 def tool_columns(part: dict[str, Any]) -> tuple[str | None, str | None]:

@@ -68,7 +68,7 @@ class OpenTurn:
         self.entries: list[Entry] = []
         self.messages = 0
         self.response_id: str | None = None
-        self.fold = new_fold(self.facts)
+        self._fold: Fold | None = None
         self.part_ids: list[str] = []
         self.rows: dict[int, int] = {}  # part -> hash of what its row holds
         self.saved_metadata: tuple[str, str | None] | None = None
@@ -94,6 +94,12 @@ class OpenTurn:
         self.messages += kind == "message"
         _insert_entry(tx, self.id, entry)
         return entry
+
+    @property
+    def fold(self) -> Fold:
+        if self._fold is None:
+            self._fold = new_fold(self.facts)
+        return self._fold
 
     @property
     def given_metadata(self) -> str:

@@ -99,7 +99,7 @@ class Selection:
         for session_id in sorted(self._whole):
             self._follow_origin(tx, session_id)
             for turn_id, home in tx.all(Q.export_stood_on, session=session_id):
-                self._reach(tx, session_id, turn_id, home)
+                self._reach(session_id, turn_id, home)
             for turn_id in self._homes.turns_of(session_id):
                 self._follow(tx, turn_id, session_id)
         while self._queue or self._new:
@@ -110,7 +110,7 @@ class Selection:
 
     def _follow(self, tx: Tx, turn_id: str, home: str) -> None:
         for parent, its_home in tx.all(Q.export_parent, turn=turn_id):
-            self._reach(tx, home, parent, its_home)
+            self._reach(home, parent, its_home)
         for message_id, its_home in tx.all(Q.export_listed, turn=turn_id):
             self._need(home, its_home)
             self._follow_message(tx, message_id, its_home)
@@ -118,7 +118,7 @@ class Selection:
     def _follow_message(self, tx: Tx, message_id: str, home: str) -> None:
         if home not in self._whole:
             for (first,) in tx.all(Q.export_first_turn, message=message_id, home=home):
-                self._reach(tx, home, first, home)
+                self._reach(home, first, home)
 
     def _follow_origin(self, tx: Tx, session_id: str) -> None:
         head = tx.one(Q.read_head, session=session_id)
@@ -126,9 +126,9 @@ class Selection:
             return
         self._reach_session(head[7])
         for (home,) in tx.all(Q.export_home_of, turn=head[8]):
-            self._reach(tx, session_id, head[8], home)
+            self._reach(session_id, head[8], home)
 
-    def _reach(self, tx: Tx, session_id: str, turn_id: str, home: str) -> None:
+    def _reach(self, session_id: str, turn_id: str, home: str) -> None:
         if home not in self._lineage:  # another program removed the session's row
             return
         self._need(session_id, home)
