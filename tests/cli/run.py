@@ -2,15 +2,18 @@
 
 from __future__ import annotations
 
+import atexit
 import json
 import os
+import shutil
 import subprocess
 import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
 
-CACHE = tempfile.TemporaryDirectory(prefix="palaver-tests-pyc-")
+CACHE = tempfile.mkdtemp(prefix="palaver-tests-pyc-")  # compiled once, not once per process
+atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
 COMMAND = [sys.executable, "-m", "palaver"]
 
 
@@ -27,7 +30,7 @@ class Done(NamedTuple):
 def environment(home: Path, **extra: str) -> dict[str, str]:
     """Nothing of this machine but the way to Python; HOME is a directory of the test."""
     kept = {name: os.environ[name] for name in ("PATH", "PYTHONPATH", "VIRTUAL_ENV") if name in os.environ}
-    base = {"HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHONPYCACHEPREFIX": CACHE.name}
+    base = {"HOME": str(home), "LC_ALL": "C.UTF-8", "TERM": "xterm", "PYTHONPYCACHEPREFIX": CACHE}
     return {**kept, **base, **extra}
 
 

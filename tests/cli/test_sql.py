@@ -84,7 +84,7 @@ def test_a_healthy_store_has_nothing_to_do(cli: Cli) -> None:
     found = findings(cli)
     assert {"version", "file", "permissions", "filesystem", "wal", "locks", "sqlite", "schema"} <= set(found)
     assert all(one["ok"] for one in found.values())
-    assert found["sessions"]["what"] == "2 sessions, 6 turns"
+    assert found["sessions"]["what"] == "2 sessions, 5 turns"
     assert cli.ok("doctor").count("ok ") == len(found)
 
 

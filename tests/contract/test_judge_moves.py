@@ -403,7 +403,7 @@ def test_a_fork_of_an_empty_session_links_to_it(store: palaver.Store) -> None:
 
 
 def test_a_spawned_session_links_to_the_question_that_caused_it(store: palaver.Store, session: palaver.Session) -> None:
-    child = store.sessions.create("helper", parent=session, tool_call_id="c9")
+    child = store.sessions.create("researcher", parent=session, tool_call_id="c9")
     say(child, "sub task", "done")
     verdict = assert_agrees(store)
     assert texts(verdict.transcripts[child.id]) == ["sub task", "done"]

@@ -20,7 +20,6 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, pr
 
 import palaver
 from palaver import clock
-from palaver.core import loose
 
 from . import model
 from .fold import options
@@ -51,7 +50,6 @@ class Machine(RuleBasedStateMachine):
         self.folder = tempfile.mkdtemp(prefix="palaver-model-")
         self.ahead = 0  # seconds that the clock was turned forward
         clock._now_ns = lambda: real_ns() + self.ahead * 1_000_000_000
-        loose._CHEAP = 1e9  # a look is never put off because the machine is slow: runs must be repeatable
         self.world = World(self.note)
         self.writers: dict[str, palaver.Store] = {}
         self.handles: dict[int, palaver.Turn] = {}

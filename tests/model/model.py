@@ -14,6 +14,7 @@ Where the design leaves room, this is what is expected:
   It also undoes the archive stamp, as delete set one.
 * `regenerate` without a message means the head's turn: its last answer again, or its question if it has none.
 * An edit keeps the id that the client knows, unless the new content brings one.
+* A sub-agent is spawned from the turn that runs (the last one begun), else from the head.
 * `fork` reads: it is allowed on an archived session, and settles it as on any other; `adopt` leaves it alone.
 * `resume` is a new writer: refused while archived. A turn already open may append, be answered and seal.
 * A deleted session shows nothing, takes nothing and is not adopted into; rows that others write there wait for
@@ -332,7 +333,8 @@ class World:
     def create(self, new: str, parent: str | None = None) -> None:
         session = Session(new, "spawn" if parent else "root", parent, lines=["create"], past=[State(None)])
         if parent:
-            asked = _last_question(self.sessions[parent].head)
+            origin = self.sessions[parent]
+            asked = _last_question(origin.standing()[-1] if origin.standing() else origin.head)
             session.parent_message = asked if asked and asked.home == parent else None
         self.sessions[new] = session
 

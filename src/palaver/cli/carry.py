@@ -39,7 +39,7 @@ FORMATS = ("jsonl", "json", "markdown")
     type=click.Choice(FORMATS),
     default="jsonl",
     show_default=True,
-    help="jsonl: everything, for import. json: one object per session, for tools. markdown: for people.",
+    help="jsonl: everything, for import. json: a line per session, for tools. markdown: for people.",
 )
 def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str) -> None:
     """Write sessions to a file that import reads.
@@ -73,8 +73,28 @@ def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -
 def _write(store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: _Progress) -> None:
     from palaver import exports
 
-    work: Any = {"jsonl": exports.write, "json": exports.inspect, "markdown": exports.markdown}[shape]
-    work(store.db, out, sessions=chosen, progress=progress)
+    if shape == "jsonl":
+        exports.write(store.db, out, sessions=chosen, progress=progress)
+        return
+    pieces = exports.inspect if shape == "json" else exports.markdown
+    done = 0
+    for number, session_id in enumerate(chosen or _everything(store), 1):
+        if number > 1 and shape == "markdown":
+            done += out.write(b"\n")
+        for piece in pieces(store.db, session_id):
+            done += out.write(piece.encode("utf-8", "replace"))
+        progress(number, done)
+
+
+def _everything(store: Store) -> Iterator[str]:
+    """Every session, archived ones too, page by page."""
+    after: str | None = None
+    while True:
+        page = store.sessions.list(limit=500, archived=True, after=after)
+        yield from (info.id for info in page.sessions)
+        after = page.next
+        if after is None:
+            return
 
 
 @contextmanager
@@ -142,10 +162,10 @@ def _source(file: str) -> Iterator[BinaryIO]:
         yield sys.stdin.buffer
         return
     try:
-        fd = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
+        source = open(file, "rb")  # noqa: SIM115
     except OSError as error:
         raise Stop(USAGE, f"cannot read {file}: {error.strerror}", "Usage") from None
-    with open(fd, "rb") as source:
+    with source:
         yield source
 
 

@@ -1,0 +1,234 @@
+"""Files whose hashes fit and whose content does not: somebody wrote them with intent. Each is refused with the line of
+the row, and the store stays as it was.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import palaver
+from palaver.canonical import digest
+
+from . import rich
+from .conftest import Source
+from .support import change, contents, encoded, export, group_of, groups, joined, session_of, signed, take
+
+Scratch = Callable[[str], palaver.Store]
+Forge = Callable[[dict[str, Any]], Any]
+
+
+def forge(**columns: Any) -> Forge:
+    return lambda row: row.update(columns)
+
+
+def without(column: str) -> Forge:
+    def work(row: dict[str, Any]) -> None:
+        del row[column]
+
+    return work
+
+
+def twice(key: str) -> Forge:
+    return lambda row: encoded(row)[:-2] + b"," + encoded({key: row[key]})[1:]
+
+
+DEEP = '{"type":"text","a":' + "[" * 1200 + "]" * 1200 + "}"
+# table, what is done to a row of it, what the refusal says
+FORGERIES: list[tuple[str, str, Forge, str]] = [
+    ("another text", "chat_parts", forge(data_json='{"type":"text","text":"forged"}'), "digest does not fit"),
+    ("another type", "chat_parts", forge(type="data-x"), "digest does not fit"),
+    ("another role", "chat_messages", forge(role="system"), "digest does not fit"),
+    ("other metadata", "chat_messages", forge(metadata_json='{"forged":1}'), "digest does not fit"),
+    ("another leaf", "turn_entries", forge(leaf="00" * 32), "digest does not fit"),
+    ("no leaf", "turn_entries", forge(leaf=None), "without a digest"),
+    ("no salt", "turn_entries", forge(salt=None), "its salt is missing"),
+    ("another kind of line", "turn_entries", forge(kind="thought"), "a message, a part or a result"),
+    ("a line of another turn", "turn_entries", forge(turn_id="trn_x"), "belongs to nothing in this session"),
+    ("another digest", "turns", forge(digest="00" * 32), "digest of turn"),
+    ("no digest", "turns", forge(digest=None), "a sealed turn has a digest"),
+    ("another parent", "turns", forge(parent_id="trn_nowhere"), "neither in the store nor earlier"),
+    ("its own parent", "turns", lambda row: row.update(parent_id=row["id"]), "digest of turn"),
+    ("another depth", "turns", forge(depth=7), "do not follow from its parent's"),
+    ("other tokens", "turns", forge(thread_tokens=7), "do not follow from its parent's"),
+    ("open and sealed", "turns", forge(status="streaming"), "cannot have that sealed_at"),
+    ("an owner", "turns", forge(owner="1-own"), "is null in an export"),
+    ("another session's turn", "turns", forge(session_id="ses_other"), "belongs to session 'ses_other'"),
+    ("another session's message", "chat_messages", forge(session_id="ses_other"), "belongs to session"),
+    ("another session's part", "chat_parts", forge(session_id="ses_other"), "belongs to session"),
+    ("a part of no message", "chat_parts", forge(message_id="msg_nowhere"), "belongs to nothing in this session"),
+    ("another reason", "reflog", forge(reason="forged"), "line 1 of the reflog"),
+    ("another link", "reflog", forge(link="00" * 32), "line 1 of the reflog"),
+    ("a head elsewhere", "heads", forge(turn_id=None), "the head is not where"),
+    ("another revision", "heads", forge(revision=9), "the head is not where"),
+    ("numbers behind the reflog", "heads", forge(event_seq=0), "the reflog's numbers go to"),
+    ("a number too great", "heads", forge(event_seq=2**60), "nothing can have counted to"),
+    ("an int of 64 bits", "chat_messages", forge(created_at=2**63), "does not fit 64 bits"),
+    ("text for a number", "chat_messages", forge(created_at="now"), "is a whole number, not text"),
+    ("a number for text", "chat_messages", forge(role=1), "is text, not 1"),
+    ("true for a number", "chat_messages", forge(created_at=True), "not true or false"),
+    ("null where none may be", "chat_messages", forge(role=None), "is text, not null"),
+    ("a NUL in a column", "chat_sessions", forge(agent="a\0b"), "holds a NUL"),
+    ("half a character", "chat_sessions", lambda r: encoded(r).replace(b'"coder"', b'"\\ud800"'), "not a line"),
+    ("a column too many", "chat_messages", forge(colour="blue"), "has no column 'colour'"),
+    ("a column too few", "chat_messages", without("role"), "has a column role"),
+    ("a key twice", "chat_messages", twice("role"), "the key 'role' is there twice"),
+    ("a table of the store", "chat_messages", forge(table="owners"), "no table 'owners'"),
+    ("a table of SQLite", "chat_messages", forge(table="sqlite_schema"), "no table 'sqlite_schema'"),
+    ("no JSON", "chat_parts", forge(data_json="{"), "is not JSON that can be kept"),
+    ("not a number", "chat_parts", forge(data_json='{"a":NaN}'), "NaN is not a JSON number"),
+    ("too great a number", "chat_parts", forge(data_json='{"a":1e999}'), "does not fit a double"),
+    ("too deep", "chat_parts", forge(data_json=DEEP), "nested deeper than 1,000"),
+    ("no object", "chat_parts", forge(data_json="[]"), "is not a JSON object"),
+    ("short hex", "reflog", forge(link="00"), "64 lower-case hex digits"),
+    ("upper-case hex", "reflog", lambda row: row.update(link=row["link"].upper()), "64 lower-case hex digits"),
+    ("another prompt", "system_prompts", forge(body="Be evil."), "is not what it is named by"),
+    ("a name of another session", "aliases", forge(session_id="ses_other"), "belongs to session"),
+    ("an id for a foreign row", "foreign_ids", forge(id="ses_other"), "is not an id of this session"),
+    ("a nested value", "chat_messages", forge(metadata_json={"a": 1}), "not a line of an export"),
+]
+
+
+@pytest.mark.parametrize("table, work, why", [f[1:] for f in FORGERIES], ids=[f[0] for f in FORGERIES])
+def test_a_forged_row_is_refused(table: str, work: Forge, why: str, source: Source, target: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["main"])
+    forged = change(group, table, work)
+    assert forged != group
+    summary, refused = take(target, joined([forged]))
+    assert (summary.imported, summary.refused) == (0, 1)
+    assert why in refused[0].why, refused[0].why
+    assert (refused[0].session, 2 <= refused[0].line <= len(forged) + 1) == (source.ids["main"], True)
+    assert sum(map(len, contents(target.path).values())) == 0
+
+
+def test_the_line_of_the_refusal_is_the_line_of_the_row(source: Source, target: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["main"])
+    forged = joined([change(group, "chat_messages", forge(role=None), nth=2)])
+    line = take(target, forged)[1][0].line
+    assert json.loads(forged.splitlines()[line - 1])["role"] is None
+
+
+def test_an_altered_part_is_refused_at_the_line_of_its_turn(source: Source, target: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["main"])
+    forged = joined([change(group, "chat_parts", forge(data_json='{"type":"text","text":"x"}'))])
+    line = take(target, forged)[1][0].line
+    assert json.loads(forged.splitlines()[line - 1])["table"] == "turns"
+
+
+def drop(group: list[bytes], table: str, nth: int = 0) -> list[bytes]:
+    places = [i for i, line in enumerate(group) if line.startswith(b'{"table":"%s"' % table.encode())]
+    return signed([line for i, line in enumerate(group) if i != places[nth]])
+
+
+@pytest.mark.parametrize(
+    "table, why",
+    [
+        ("chat_sessions", "own row is missing"),
+        ("heads", "a reflog but no head"),
+        ("reflog", "line 2 of the reflog"),
+        ("turns", "belongs to nothing in this session"),
+        ("turn_entries", "digest of turn"),
+        ("chat_parts", "its row is missing"),
+    ],
+)
+def test_a_row_that_was_left_out_is_missed(table: str, why: str, source: Source, target: palaver.Store) -> None:
+    forged = drop(group_of(source.data, source.ids["races"]), table)
+    refused = take(target, joined([forged]))[1]
+    assert why in refused[0].why
+    assert sum(map(len, contents(target.path).values())) == 0
+
+
+def test_a_second_row_of_a_session_or_head_is_refused(source: Source, target: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["main"])
+    for place in (1, 2):
+        twice = signed([*group[: place + 1], *group[place:]])
+        assert "a second row of" in take(target, joined([twice]))[1][0].why
+
+
+def test_tables_out_of_order_are_refused(source: Source, target: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["main"])
+    shuffled = signed([group[0], group[1], *group[3:-1], group[2], group[-1]])
+    assert "out of order" in take(target, joined([shuffled]))[1][0].why
+
+
+def test_an_id_of_another_session_in_the_store_is_not_taken_over(source: Source, target: palaver.Store) -> None:
+    mine = target.sessions.create("mine")
+    mine.commit(["my own words"])
+    before = contents(target.path)
+    row = json.loads(next(line for line in group_of(export(target), mine.id) if b'"chat_messages"' in line))
+    group = group_of(source.data, source.ids["foreign"])
+    stolen = change(group, "chat_messages", forge(id=row["id"]))
+    refused = take(target, joined([stolen]))[1]
+    assert refused[0].why == f"'{row['id']}' is taken by a row of session {mine.id}"
+    assert contents(target.path) == before
+
+
+def test_a_part_cannot_be_slipped_into_a_session_of_the_store(source: Source, target: palaver.Store) -> None:
+    mine = target.sessions.create("mine")
+    mine.commit(["my own words"])
+    before = contents(target.path)
+    message = mine.messages()[0]["id"]
+    group = group_of(source.data, source.ids["foreign"])
+    refused = take(target, joined([change(group, "chat_parts", forge(message_id=message))]))[1]
+    assert "belongs to nothing in this session" in refused[0].why
+    assert contents(target.path) == before
+
+
+def open_group(store: palaver.Store) -> list[bytes]:
+    session = store.sessions.create("coder")
+    rich.stream_open(store, session.id)
+    return groups(export(store))[0]
+
+
+OPEN_FORGERIES = [
+    ("events", 1, forge(data='{"type":"text-delta","id":"nowhere","delta":"x"}'), "do not fold"),
+    ("events", 1, forge(data='{"no":"chunk"}'), "do not fold"),
+    ("events", 1, forge(kind="resolve", data='{"surprise":1}'), "do not fold"),
+    ("events", 1, forge(kind="stray", data="{}"), "a stray's event names its turn"),
+    ("turns", 0, forge(response_id="msg_nowhere"), "does not list the message"),
+    ("turns", 0, forge(facts_json='{"metadata":7}'), "do not fold"),
+    ("turn_entries", 0, forge(seq=9), "not numbered 0 to n-1"),
+]
+
+
+@pytest.mark.parametrize("table, nth, work, why", OPEN_FORGERIES)
+def test_an_open_turn_that_recovery_would_fall_over_is_refused(
+    table: str, nth: int, work: Forge, why: str, scratch: Scratch, path: str
+) -> None:
+    forged = change(open_group(scratch("here")), table, work, nth)
+    with palaver.open(path) as there:
+        refused = take(there, joined([forged]))[1]
+        assert why in refused[0].why
+    with palaver.open(path) as there:
+        assert there.verify() == []
+
+
+def test_a_chain_of_digests_made_up_from_nothing_needs_no_more_trust_than_a_new_session(scratch: Scratch) -> None:
+    """Who invents a whole history with fitting digests has recorded a session; nothing that is there is touched."""
+    here, there = scratch("here"), scratch("there")
+    here.sessions.create("coder").commit(["real"])
+    group = groups(export(here))[0]
+    part = json.loads(next(line for line in group if b'"chat_parts"' in line))
+    entries = [json.loads(line) for line in group if b'"turn_entries"' in line]
+    data = '{"type":"text","text":"invented"}'
+    salt = bytes.fromhex(entries[1]["salt"])
+    leaves = [bytes.fromhex(entries[0]["leaf"]), digest(salt, b"text", data.encode())]
+    turn = digest(b"palaver turn 1", b"", b"turn", b"".join(leaves), b"")
+    forged = change(group, "chat_parts", forge(data_json=data))
+    forged = change(forged, "turn_entries", forge(leaf=leaves[1].hex()), nth=1)
+    forged = change(forged, "turns", forge(digest=turn.hex()))
+    assert part["type"] == "text"
+    summary, refused = take(there, joined([forged]))
+    assert (summary.imported, refused) == (1, [])
+    assert there.sessions.get(session_of(group)).messages()[0]["parts"][0]["text"] == "invented"
+
+
+def test_a_last_line_with_other_keys_is_refused(source: Source, target: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["foreign"])
+    rows = b"".join(group[1:-1])
+    end = {"end": session_of(group), "lines": len(group) - 2, "sha256": hashlib.sha256(rows).hexdigest(), "x": 1}
+    assert "a session ends with" in take(target, joined([[*group[:-1], encoded(end)]]))[1][0].why
