@@ -88,6 +88,7 @@ def adopt(tx: Tx, head: Head, found: list[LooseMessage]) -> Head:
             status=status,
             parent_id=parent,
             facts={"adopted_at": now_ms()},
+            counted=usage_of(group),
         )
         parent = turn.id
     tx.later(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
