@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from palaver.cli import safe, screen
+from palaver.cli import jsontext, safe
 
 from .run import COMMAND, Cli
 from .terminal import Terminal
@@ -142,7 +142,7 @@ def test_widths_count_what_a_terminal_shows() -> None:
 def test_json_text_keeps_its_numbers_and_is_ascii() -> None:
     from palaver.canonical import Raw
 
-    text = screen.as_json({"a": Raw(b'{"n":1.10,"big":123456789012345678901234567890}'), "b": "é\x7f\U0001f600"})
+    text = jsontext.as_json({"a": Raw(b'{"n":1.10,"big":123456789012345678901234567890}'), "b": "é\x7f\U0001f600"})
     assert text == ('{"a": {"n":1.10,"big":123456789012345678901234567890}, "b": "\\u00e9\\u007f\\ud83d\\ude00"}')
 
 

@@ -152,7 +152,8 @@ def _place_fits(store: Snapshot, turn: Row, story: TurnStory) -> Iterator[str]:
     if story.was_refused() and (landed or story.id not in strays(store, story.session)):
         yield f"turn {story.id} lost its race and is not a stray"
     for call in story.calls:
-        if call.no == "TurnSealed" and (call.kept not in store.turns or call.kept not in strays(store, story.session)):
+        late = call.no == "TurnSealed" and "output" in call.facts
+        if late and (call.kept not in store.turns or call.kept not in strays(store, story.session)):
             yield f"lost: the late result of turn {story.id}"
 
 

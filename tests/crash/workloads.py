@@ -271,8 +271,6 @@ def fork(worker: Worker, session: palaver.Session) -> Any:
 
 
 def regenerate(worker: Worker, session: palaver.Session) -> None:
-    if not any(message["role"] == "assistant" for message in session.messages()):
-        return
     turn = worker.log.call("regenerate", session.regenerate, _named, session=session.id)
     worker.answer(session, turn)
     worker.look(session)
@@ -314,7 +312,7 @@ def waiting(worker: Worker) -> None:
             go_on(worker, session, turn.id, turn if choice < 0.3 else None)
         elif choice < 0.85:  # the user moves on; then the answer comes, too late
             worker.answer(session, worker.begin(session))
-            worker.resolve(turn, call_of(turn), output="too late")
+            worker.resolve(turn, call_of(turn), **worker.random.choice([{"output": "late"}, {"approved": True}]))
 
 
 def call_of(turn: palaver.Turn) -> str:

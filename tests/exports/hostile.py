@@ -44,7 +44,8 @@ FILES: dict[str, bytes] = {
     "accept-nul-escape.jsonl": b'{"role":"user","content":"a\\u0000b"}\n',
     "accept-lone-surrogate.jsonl": b'{"role":"user","content":"a\\ud800b"}\n',
     "accept-emoji-rtl-zwj.jsonl": json.dumps({"role": "user", "content": EMOJI}, ensure_ascii=False).encode() + b"\n",
-    "accept-u2028.jsonl": json.dumps({"role": "user", "content": "a\u2028b\u0085c"}, ensure_ascii=False).encode() + b"\n",
+    "accept-u2028.jsonl": json.dumps({"role": "user", "content": "a\u2028b\u0085c"}, ensure_ascii=False).encode()
+    + b"\n",
     "accept-html.jsonl": line(role="assistant", content=HTML),
     "accept-ansi.jsonl": line(role="assistant", content=ANSI),
     "accept-sql.jsonl": line(role="user", content=SQL),

@@ -64,9 +64,7 @@ def test_the_file_without_its_last_line_is_said_to_be_truncated(scratch: Scratch
     body = data[: data.rindex(b'{"end":"export"')]
     summary, refused, _ = damaged(scratch, body)
     assert summary.imported == 3
-    assert refused == [
-        Refusal(body.count(b"\n"), None, "the file ends here without its last line: it was truncated")
-    ]
+    assert refused == [Refusal(body.count(b"\n"), None, "the file ends here without its last line: it was truncated")]
 
 
 def each_row_of_the_second(data: bytes) -> list[int]:

@@ -16,7 +16,7 @@ Where the design leaves room, this is what is expected:
 * An edit keeps the id that the client knows, unless the new content brings one.
 * A sub-agent is spawned from the turn that runs (the last one begun), else from the head.
 * `fork` reads: it is allowed on an archived session, and settles it as on any other; `adopt` leaves it alone.
-* `resume` is a new writer: refused while archived. A turn already open may append, be answered and seal.
+* A turn that was open or waiting when its session was archived may be resumed, append, be answered and seal.
 * A deleted session shows nothing, takes nothing and is not adopted into; rows that others write there wait for
   `undelete`.
 * A late result is kept in a new row, which has no client id and counts no usage.
@@ -485,8 +485,6 @@ class World:
 
     def resume(self, turn: Turn, owner: str) -> None:
         session = self.sessions[turn.session]
-        if session.deleted or session.archived:
-            raise Refusal("SessionDeleted" if session.deleted else "SessionArchived")
         self._recover(session)
         turn.status, turn.owner = "streaming", owner
 

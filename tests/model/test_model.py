@@ -2,29 +2,73 @@
 
 from __future__ import annotations
 
-import hypothesis
-from hypothesis import HealthCheck, Phase, settings
-from hypothesis.stateful import run_state_machine_as_test
+import time
+from collections.abc import Iterator
 
-from .machine import Machine
+import pytest
+
+from .machine import REACHED
+from .runs import run
+
+# What a run must have come across; otherwise it says nothing about it.
+RULES = """
+create | spawn | begin | exchange | ask a tool | append | malformed chunk | commit | usage | wait | resume | late result
+seal completed | seal failed | seal aborted | begin with a stale revision | commit with a stale revision
+resolve: output | resolve: error | resolve: approve | resolve: deny | regenerate | edit | undo | redo | move
+rewind to turn | rewind to message | fork at head | fork at turn | fork at message | fork at open turn | fork at stray
+fork at open message | archive | archive with an open turn | delete | foreign rows | foreign session | adopt
+foreign rows beside an open turn | adopt everywhere | time passes | second writer | one of two writers dies | crash
+reopen | turn while archived | commit while archived | undo while archived | unarchive while archived
+turn while deleted | undelete while deleted
+"""
+CHUNKS = """
+start | start-step | finish-step | finish | abort | error | message-metadata | data-note | text-start | text-delta
+text-end | reasoning-start | reasoning-delta | reasoning-end | tool-input-start | tool-input-delta | tool-input-available
+tool-approval-request | tool-output-available | tool-output-error
+"""
+BRANCHES = """
+two open turns on one revision | lost race | commit over an open turn | finish with open tools waits
+the user moved on: landed | the user moved on: stray | closing waits for a living turn | a sibling up to a message
+recovered onto the path | recovered as a stray | recovery waits | adopted | adoption waits | undo past a begin
+take-in at seal | take-in at recover | deleted with an open turn | closed with an open turn | move to a stray
+refused: HeadConflict | refused: NothingToUndo | refused: MessageNotFound | refused: SessionArchived
+refused: SessionDeleted | refused: TurnSealed | refused: TurnWaiting | refused: UsageConflict
+"""
 
 
-def run(examples: int, steps: int = 50, *, shrink: bool = True, seed: int | None = None) -> None:
-    """The same examples each time: derandomized or with a seed, no database."""
-    phases = [Phase.generate, Phase.shrink] if shrink else [Phase.generate]
-    chosen = settings(
-        max_examples=examples,
-        stateful_step_count=steps,
-        derandomize=seed is None,
-        database=None,
-        deadline=None,
-        phases=phases,
-        suppress_health_check=list(HealthCheck),
-        print_blob=True,
-        report_multiple_bugs=False,
-    )
-    print(f"model: seed {seed}, {chosen}")
-    machine = type("Seeded", (Machine,), {})
-    if seed is not None:
-        hypothesis.seed(seed)(machine)
-    run_state_machine_as_test(machine, settings=chosen)
+@pytest.fixture(scope="module")
+def outcome() -> Iterator[BaseException | None]:
+    """One run for the whole file: what it raised, or None."""
+    REACHED.clear()
+    try:
+        run(110)
+    except BaseException as failure:
+        yield failure
+    else:
+        yield None
+
+
+def test_the_store_reads_as_its_model_after_every_step(outcome: BaseException | None) -> None:
+    if outcome is not None:
+        raise outcome
+
+
+def test_the_run_came_across_every_rule_and_every_branch(outcome: BaseException | None) -> None:
+    assert outcome is None, "the run ended before its time"
+    missed = [name for name in expected_names() if not REACHED[name]]
+    assert missed == []
+
+
+@pytest.mark.long
+def test_the_store_reads_as_its_model_for_ten_times_as_long() -> None:
+    run(1_100, seed=time.time_ns() % 2**32)
+
+
+def expected_names() -> list[str]:
+    names = [*names_in(RULES), *names_in(BRANCHES), *(f"chunk {kind}" for kind in names_in(CHUNKS))]
+    assert len(names) == len(set(names))
+    return names
+
+
+def names_in(text: str) -> list[str]:
+    return [name.strip() for line in text.strip().splitlines() for name in line.split("|")]

@@ -16,7 +16,7 @@ from . import names
 from .command import Call, SessionName, command
 from .exits import OK, PROBLEMS, USAGE, Stop
 from .screen import Screen
-from .values import count, size
+from .words import count, size
 
 FORMATS = ("jsonl", "json", "markdown")
 

@@ -16,8 +16,9 @@ from click.shell_completion import CompletionItem, ShellComplete, get_completion
 from palaver import PalaverError, SessionInfo, Store
 from palaver import open as open_store
 
-from . import names, place, safe
+from . import place, safe
 from .command import Call, command
+from .words import short
 
 SHELLS = ("bash", "zsh", "fish")
 _PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", re.ASCII)
@@ -70,5 +71,5 @@ def _offers(store: Store, incomplete: str) -> list[CompletionItem[Any]]:
 def _named(store: Store, info: SessionInfo) -> list[str]:
     """The names of a session that a shell may be given."""
     aliases = [name for _, name in store.sessions.get(info.id).aliases()]
-    named = [info.id, info.id.removeprefix("ses_"), names.short(info.id), *aliases, info.title or ""]
+    named = [info.id, info.id.removeprefix("ses_"), short(info.id), *aliases, info.title or ""]
     return [name for name in dict.fromkeys(named) if _PLAIN.fullmatch(name)]

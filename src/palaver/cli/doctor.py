@@ -18,7 +18,7 @@ from palaver.db import filesystem, locks, migrate
 from .command import Call, command
 from .exits import OK, PROBLEMS, STORE
 from .screen import Screen
-from .values import count, size
+from .words import count, size
 
 _BIG_WAL = 256 * 1024 * 1024
 

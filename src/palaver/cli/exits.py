@@ -6,6 +6,9 @@ line there. The codes are part of the interface: docs/cli.md and `palaver --help
 
 from __future__ import annotations
 
+import os
+import sys
+
 from palaver import errors
 
 OK, PROBLEMS, USAGE, UNKNOWN, STORE, CONFLICT, INTERRUPTED, PIPE = 0, 1, 2, 3, 4, 5, 130, 141
@@ -43,3 +46,23 @@ class Stop(Exception):
 
 def code_of(error: errors.PalaverError) -> int:
     return next((code for kind, code in _BY_KIND if isinstance(error, kind)), PROBLEMS)
+
+
+_HINTS: tuple[tuple[type[errors.PalaverError], str], ...] = (
+    (errors.SessionArchived, "palaver archive --undo"),
+    (errors.SessionDeleted, "palaver rm --undo"),
+    (errors.NotOnPath, "palaver fork --at"),
+)
+
+
+def sentence_of(error: errors.PalaverError) -> str:
+    """What the library says, and the command that does what it advises."""
+    hint = next((hint for kind, hint in _HINTS if isinstance(error, kind)), None)
+    return f"{error} (here: `{hint}`)" if hint else str(error)
+
+
+def leave_quietly() -> int:
+    """Nobody reads any more. Python would complain once more at its end: give it something to write to."""
+    nowhere = os.open(os.devnull, os.O_WRONLY)
+    os.dup2(nowhere, sys.stdout.fileno())
+    return PIPE

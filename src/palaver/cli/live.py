@@ -4,9 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from palaver import Event, Store, canonical
+from palaver import Event, Session, canonical
 
-from . import lookup
 from .render import Renderer
 from .screen import Screen
 
@@ -17,9 +16,9 @@ _RESULTS = {"tool-output-available": ("->", "output"), "tool-output-error": ("er
 class Live:
     """Prints events. Knows which turn wrote last, and whether the line is still open."""
 
-    def __init__(self, screen: Screen, store: Store, *, unfinished: bool) -> None:
+    def __init__(self, screen: Screen, session: Session, *, unfinished: bool) -> None:
         self._screen = screen
-        self._store = store
+        self._session = session
         self._renderer = Renderer(screen)
         self._mid_line = unfinished
         self._talking = unfinished
@@ -42,7 +41,7 @@ class Live:
     def _begin(self, event: Event) -> None:
         self._end_line()
         self._talking, self._writer = False, event.turn
-        for message in lookup.messages_of_turn(self._store, str(event.data["turn"])):
+        for message in self._session.messages_of(str(event.data["turn"])):
             if message.role != "assistant":
                 self._renderer.message(message)
 

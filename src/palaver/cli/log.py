@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from palaver import Line
 
-from . import names
 from .command import Call, command, session_argument
 from .pager import paged
 from .screen import Screen
-from .values import line_json, moment
+from .values import line_json
+from .words import moment, short
 
 
 @command(
@@ -32,7 +32,7 @@ def log(call: Call, session: str) -> None:
 
 
 def _print(screen: Screen, line: Line) -> None:
-    turn = names.short(line.turn_id) if line.turn_id else "-"
+    turn = short(line.turn_id) if line.turn_id else "-"
     screen.line(
         (f"@{{{line.revision}}}", "yellow"),
         (f" {moment(line.at)} ", "dim"),

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from palaver import Page, SessionInfo
+from palaver import SessionInfo
 
-from . import names, safe
+from . import names
 from .command import Call, SessionName, command
-from .screen import Screen
-from .values import age, session_json
+from .listing import Listed, print_list
+from .values import session_json
 
 
 @command(
@@ -44,32 +44,9 @@ def ls(
     if call.json:
         call.screen.json({"sessions": [session_json(one) for one in page.sessions], "next": page.next})
     else:
-        _print(call.screen, page)
+        print_list(call.screen, [_listed(one) for one in page.sessions], more=page.next is not None)
 
 
-def _print(screen: Screen, page: Page) -> None:
-    rows = [_cells(screen, one) for one in page.sessions]
-    widths = [max((safe.width(row[place]) for row in rows), default=0) for place in range(4)]
-    for row, info in zip(rows, page.sessions, strict=True):
-        whole = safe.pad(row[0], widths[0]), safe.pad(row[1], widths[1]), row[2].rjust(widths[2])
-        screen.line(
-            (whole[0], "yellow"),
-            (f" {whole[1]}", "dim"),
-            f" {whole[2]} {safe.pad(row[3], widths[3])} ",
-            (row[4], "dim" if info.archived_at else "bold"),
-        )
-    if page.next:
-        screen.say(screen.paint(f"more: palaver ls --after {page.next}", "dim"))
-
-
-def _cells(screen: Screen, info: SessionInfo) -> list[str]:
-    shown = names.short(info.id) if screen.tty else info.id
-    agent = screen.fit(screen.safe(info.agent), max(4, screen.width // 6))
-    words = screen.safe(info.title or info.preview or "")
-    return [screen.safe(shown), age(info.updated_at), str(info.turns), agent, _marked(info) + words]
-
-
-def _marked(info: SessionInfo) -> str:
-    marks = ["archived"] if info.archived_at else []
-    marks += [info.relation] if info.relation in ("fork", "spawn", "continue") else []
-    return f"[{', '.join(marks)}] " if marks else ""
+def _listed(info: SessionInfo) -> Listed:
+    words = info.title or info.preview or ""
+    return Listed(info.id, info.updated_at, info.turns, info.agent, words, bool(info.archived_at), info.relation)

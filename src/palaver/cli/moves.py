@@ -9,7 +9,8 @@ from palaver import Session
 from . import names
 from .command import Call, command, session_argument
 from .exits import USAGE, Stop
-from .values import count, session_json
+from .values import session_json
+from .words import count, short
 
 KEYS = {"session": "Session, as it is now"}
 _EXPECTED = click.option(
@@ -32,7 +33,7 @@ def fork(call: Call, session: str, at: str | None, title: str | None, copy: bool
     Nothing is copied: a fork is one row and one pointer, however long the talk."""
     origin, where = _find(call, session, at)
     made = origin.fork(at=where, title=title, copy=copy)
-    _report(call, made, f"forked {names.short(origin.id)} as {made.id}")
+    _report(call, made, f"forked {short(origin.id)} as {made.id}")
 
 
 @command("rewind", examples=["palaver rewind @~2", "palaver rewind 9fK2xQ --to msg_0199a5c4"], keys=KEYS)
@@ -48,7 +49,7 @@ def rewind(call: Call, session: str, to: str | None, reason: str | None, expecte
     if where is None:
         raise Stop(USAGE, "say where to: SESSION~2, or --to TURN or MESSAGE", "Usage")
     found.rewind(to=where, expected=expected, reason=reason)
-    _report(call, found, f"rewound {names.short(found.id)}")
+    _report(call, found, f"rewound {short(found.id)}")
 
 
 @command("undo", examples=["palaver undo @"], keys=KEYS)
@@ -60,7 +61,7 @@ def undo(call: Call, session: str, expected: int | None) -> None:
     Again: the one before it. `palaver redo` goes forward."""
     _, found = call.session(session)
     found.undo(expected=expected)
-    _report(call, found, f"undid the last move of {names.short(found.id)}")
+    _report(call, found, f"undid the last move of {short(found.id)}")
 
 
 @command("redo", examples=["palaver redo @"], keys=KEYS)
@@ -70,7 +71,7 @@ def redo(call: Call, session: str, expected: int | None) -> None:
     """Take back an undo."""
     _, found = call.session(session)
     found.redo(expected=expected)
-    _report(call, found, f"redid a move of {names.short(found.id)}")
+    _report(call, found, f"redid a move of {short(found.id)}")
 
 
 def _find(call: Call, name: str, spot: str | None) -> tuple[Session, str | None]:

@@ -13,11 +13,10 @@ from typing import NamedTuple
 from palaver import BadValue, Session, SessionInfo, Store, TurnInfo
 
 from .exits import UNKNOWN, Stop
+from .words import short
 
 LATEST = "@"
 _BACK = re.compile(r"(.*?)@?~(\d{0,9})", re.DOTALL)
-_SHOWN = 6
-_LONGEST_WHOLE = 12
 
 
 class Place(NamedTuple):
@@ -25,11 +24,6 @@ class Place(NamedTuple):
 
     session: Session
     turn: TurnInfo | None
-
-
-def short(some_id: str) -> str:
-    """The end of an id, which is random and so soon unique. Short foreign ids stay whole."""
-    return some_id if len(some_id) <= _LONGEST_WHOLE else some_id[-_SHOWN:]
 
 
 # ---------------------------------------------------------------- sessions

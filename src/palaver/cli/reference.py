@@ -9,9 +9,9 @@ from pathlib import Path
 
 import click
 
-from . import COMMANDS, cli
 from .command import Command
 from .exits import CODES
+from .program import COMMANDS, cli
 from .values import OBJECTS
 
 _INTRO = """# The command line

@@ -10,9 +10,9 @@ from typing import Any
 
 from palaver import BadValue, StoredMessage, TurnInfo, canonical
 
-from . import names, safe
+from . import safe
 from .screen import WIDE, Screen
-from .values import moment, size
+from .words import moment, short, size
 
 _ROLES = {"user": "bold green", "assistant": "bold blue", "system": "bold magenta"}
 _ANSWERED = {"output-available", "output-error", "output-denied"}
@@ -102,7 +102,7 @@ def turn_line(screen: Screen, turn: TurnInfo) -> str:
     """The line above a turn's messages, with `--detail`."""
     digest = turn.digest.hex()[:12] if turn.digest else "open"
     tokens = f", {turn.usage.total:,} tokens" if turn.usage.total else ""
-    text = f"--- turn {names.short(turn.id)} {turn.kind} {turn.status} {digest}{tokens}"
+    text = f"--- turn {short(turn.id)} {turn.kind} {turn.status} {digest}{tokens}"
     return screen.paint(screen.fit(screen.safe(text)), "dim")
 
 

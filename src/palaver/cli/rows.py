@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from . import names
 from .command import Call, command, session_argument
-from .values import count
+from .words import count, short
 
 
 @command(
@@ -35,6 +35,4 @@ def materialise(call: Call, session: str) -> None:
     For programs that know only the contract's three tables: they see a fork whole then. Copies carry no usage."""
     _, found = call.session(session)
     copied = found.materialise()
-    call.done(
-        {"session": found.id, "copied": copied}, f"copied {count(copied, 'message')} into {names.short(found.id)}"
-    )
+    call.done({"session": found.id, "copied": copied}, f"copied {count(copied, 'message')} into {short(found.id)}")

@@ -1,18 +1,13 @@
 """Where output goes: a terminal with colours and a width, a pipe with neither, or JSON for programs.
 
-Colours are plain ANSI, on a terminal only, and never with NO_COLOR. JSON is pure ASCII, so that no terminal can be
-attacked through it.
+Colours are plain ANSI, on a terminal only, and never with NO_COLOR.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import sys
-from collections.abc import Iterable
 from typing import Any, TextIO
-
-from palaver.canonical import Raw
 
 from . import safe
 
@@ -68,35 +63,9 @@ class Screen:
         self.out.write(text + "\n")
 
     def json(self, value: Any) -> None:
+        from .jsontext import as_json
+
         self.out.write(as_json(value) + "\n")
-
-
-def as_json(value: Any) -> str:
-    """One line of ASCII. `Raw` values keep their own text: numbers come out as they were written."""
-    return ascii_only(_text(value))
-
-
-def _text(value: Any) -> str:
-    if type(value) is Raw:
-        return bytes(value).decode()
-    if isinstance(value, dict) and _holds_raw(value.values()):
-        return "{" + ", ".join(f"{json.dumps(key)}: {_text(inner)}" for key, inner in value.items()) + "}"
-    if isinstance(value, list) and _holds_raw(value):
-        return "[" + ", ".join(map(_text, value)) + "]"
-    return json.dumps(value)
-
-
-def _holds_raw(values: Iterable[Any]) -> bool:
-    return any(type(value) in (Raw, dict, list) for value in values)
-
-
-def ascii_only(text: str) -> str:
-    """JSON text with every character beyond ASCII, and DEL, as an escape."""
-    if not text.isascii():
-        units = text.encode("utf-16-be", "surrogatepass")
-        codes = (units[at] << 8 | units[at + 1] for at in range(0, len(units), 2))
-        text = "".join(chr(code) if code < 128 else f"\\u{code:04x}" for code in codes)
-    return text.replace("\x7f", "\\u007f")
 
 
 def _encoding(out: TextIO) -> str:

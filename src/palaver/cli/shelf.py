@@ -11,7 +11,8 @@ from palaver import Session, Store
 
 from . import names
 from .command import Call, SessionName, command
-from .values import count, session_json
+from .values import session_json
+from .words import count, short
 
 KEYS = {"sessions[]": "Session, as each is now"}
 _SESSIONS = click.argument("sessions", nargs=-1, required=True, type=SessionName())
@@ -64,4 +65,4 @@ def _ask(call: Call, found: list[Session]) -> None:
 
 def _report(call: Call, found: list[Session], did: str) -> None:
     shown: dict[str, Any] = {"sessions": [session_json(one.info) for one in found]}
-    call.done(shown, f"{did} {', '.join(names.short(one.id) for one in found)}")
+    call.done(shown, f"{did} {', '.join(short(one.id) for one in found)}")

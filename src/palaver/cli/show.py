@@ -13,6 +13,7 @@ from .pager import paged
 from .render import Renderer, turn_line
 from .screen import Screen
 from .values import session_json
+from .words import short
 
 
 @command(
@@ -48,7 +49,7 @@ def show(call: Call, session: str, detail: bool, raw: bool, no_pager: bool) -> N
 def _heading(screen: Screen, place: names.Place) -> None:
     info = place.session.info
     title = screen.safe(info.title or info.preview or "")
-    at = f" at {names.short(place.turn.id)}" if place.turn else ""
+    at = f" at {short(place.turn.id)}" if place.turn else ""
     state = " archived" if info.archived_at else ""
     screen.line(
         (f"{screen.safe(info.id)}{at}", "yellow"), (f" {screen.safe(info.agent)}{state} ", "dim"), (title, "bold")

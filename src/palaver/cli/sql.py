@@ -15,7 +15,8 @@ from palaver import BadValue, Store
 
 from . import place, safe
 from .command import Call, command
-from .screen import Screen, as_json
+from .jsontext import as_json
+from .screen import Screen
 
 _MEASURED = 200  # rows that column widths are taken from
 _TABLES = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"

@@ -13,11 +13,11 @@ import click
 
 from palaver import Event, Session, Store, StoredMessage
 
-from . import lookup
 from .command import Call, command, session_argument
+from .jsontext import as_json
 from .live import Live
 from .render import Renderer, is_streaming
-from .screen import Screen, as_json
+from .screen import Screen
 
 _SHORTEST, _LONGEST = 0.01, 0.25  # seconds between two looks
 _CALM = 2.0  # seconds without news after which dead writers are looked for
@@ -52,7 +52,7 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
             screen.out.write(_event_line(event) + "\n")
             screen.out.flush()
         return
-    live = Live(screen, store, unfinished=_print_last(screen, messages[max(0, len(messages) - last) :], follower))
+    live = Live(screen, found, unfinished=_print_last(screen, messages[max(0, len(messages) - last) :], follower))
     for event in follower.events(forever=follow):
         live.event(event)
         screen.out.flush()
@@ -83,7 +83,7 @@ class Follower:
         self._store = store
         self._session = session
         self._after = after
-        self.live = lookup.live_turns(store, session)
+        self.live = _live(session)
 
     def events(self, *, forever: bool) -> Iterator[Event]:
         """Every event, until no turn is being written; for ever, if that is wanted."""
@@ -110,8 +110,12 @@ class Follower:
         if event.kind in ("begin", "resume") and event.turn is not None:
             self.live.add(str(turn))
         elif event.kind in _ENDED:
-            self.live &= lookup.live_turns(self._store, self._session)
+            self.live &= _live(self._session)
 
     def _look_for_the_dead(self) -> None:
         self._store.recover()
-        self.live &= lookup.live_turns(self._store, self._session)
+        self.live &= _live(self._session)
+
+
+def _live(session: Session) -> set[str]:
+    return {turn.id for turn in session.live()}

@@ -9,14 +9,14 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from palaver import Session, Store, TurnInfo
+from palaver import Session, TurnInfo
 
-from . import lookup, names
 from .command import Call, command, session_argument
 from .pager import paged
 from .render import first_words
 from .screen import Screen
 from .values import turn_json
+from .words import short
 
 HEAD, TURN, STRAY, OPEN, WAITING = "*", "o", "x", "+", "?"
 
@@ -38,8 +38,8 @@ def tree(call: Call, session: str) -> None:
 
     * is the head, o a turn, x a stray (it lost a race; fork --at rescues it), + is open, ? waits for an answer.
     Turns that are not on the path are dimmed."""
-    store, found = call.session(session)
-    nodes = _Nodes(store, found)
+    _, found = call.session(session)
+    nodes = _Nodes(found)
     if call.json:
         call.screen.json({"session": found.id, "head": nodes.head, "turns": [nodes.json(t) for t in nodes.turns]})
         return
@@ -51,8 +51,8 @@ def tree(call: Call, session: str) -> None:
 class _Nodes:
     """What is known of each turn."""
 
-    def __init__(self, store: Store, session: Session) -> None:
-        self._store = store
+    def __init__(self, session: Session) -> None:
+        self._session = session
         self.turns = session.tree()
         path = session.path()
         self.head = path[-1].id if path else None
@@ -67,7 +67,7 @@ class _Nodes:
         return "stray" if turn.id in self._strays else "branch"
 
     def words(self, turn: TurnInfo) -> str:
-        found = lookup.messages_of_turn(self._store, turn.id)
+        found = self._session.messages_of(turn.id)
         return next(filter(None, map(first_words, found)), "")
 
     def json(self, turn: TurnInfo) -> dict[str, Any]:
@@ -87,7 +87,7 @@ def _print(screen: Screen, graph: str, turn: TurnInfo | None, nodes: _Nodes) -> 
     status = f" ({turn.status})" if turn.status != "completed" else ""
     screen.line(
         graph.replace(TURN, _MARKS[mark]),
-        (f" {screen.safe(names.short(turn.id))}", "yellow"),
+        (f" {screen.safe(short(turn.id))}", "yellow"),
         (f" {digest}{screen.safe(status)} ", "dim"),
         (screen.safe(nodes.words(turn)), _STYLES[mark]),
     )

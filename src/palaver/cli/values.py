@@ -1,4 +1,4 @@
-"""The nouns as the command line prints them: JSON forms with stable keys, ages, counts, sizes."""
+"""The nouns as JSON, with stable keys, and what each key means."""
 
 from __future__ import annotations
 
@@ -7,7 +7,6 @@ from typing import Any
 import msgspec
 
 from palaver import Line, SessionInfo, TurnInfo
-from palaver.clock import now_ms
 
 SESSION_KEYS = {
     "id": "its id",
@@ -80,39 +79,3 @@ def turn_json(turn: TurnInfo) -> dict[str, Any]:
 def line_json(line: Line) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(line)
     return found
-
-
-# ---------------------------------------------------------------- for people
-
-_UNITS = ((86_400_000, "d"), (3_600_000, "h"), (60_000, "m"), (1_000, "s"))
-
-
-def age(at: int) -> str:
-    """How long ago, in one unit: 5m, 3h, 12d."""
-    passed = now_ms() - at
-    for unit, letter in _UNITS:
-        if passed >= unit:
-            return f"{passed // unit}{letter}"
-    return "now"
-
-
-def moment(at: int) -> str:
-    """A time of the record, in this machine's zone."""
-    from datetime import datetime
-
-    try:
-        return datetime.fromtimestamp(at / 1000).astimezone().strftime("%Y-%m-%d %H:%M:%S")
-    except (ValueError, OverflowError, OSError):
-        return f"{at} ms"
-
-
-def count(number: int, noun: str) -> str:
-    return f"{number:,} {noun}{'' if number == 1 else 's'}"
-
-
-def size(number: int) -> str:
-    for unit in ("bytes", "KB", "MB"):
-        if number < 1024:
-            return f"{number} {unit}"
-        number //= 1024
-    return f"{number} GB"

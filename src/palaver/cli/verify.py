@@ -11,7 +11,7 @@ from palaver import Problem
 
 from .command import Call, command
 from .exits import OK, PROBLEMS
-from .values import count
+from .words import count
 
 
 @command(

@@ -44,7 +44,7 @@ def ready(
     settled = settle(tx, room, head, moving_on=moving_on)
     if settled.event_seq == head.event_seq and settled.revision == head.revision:
         return head
-    return heads.take(tx, session_id, stamps=stamps)
+    return heads.take(tx, session_id, stamps=stamps, preview=preview)
 
 
 def refuse_closed(head: Head) -> None:

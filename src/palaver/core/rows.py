@@ -13,6 +13,8 @@ from . import digests, metadata
 
 MESSAGE_KEYS = {"id", "role", "metadata", "parts", "content"}
 COMPACTION = "data-compaction"
+_TEXT = (bytes, Raw)  # JSON text, to be kept as it is
+_ONE = (str, dict, *_TEXT)
 
 
 class NewPart:
@@ -57,7 +59,7 @@ def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]
     """What `session.turn()` accepts: text, one message, or several. `extra` goes into each one's metadata."""
     if given is None:
         return []
-    if isinstance(given, str | dict | bytes | Raw):
+    if isinstance(given, _ONE):
         given = [given]
     if not isinstance(given, Iterable):
         raise BadValue(f"a message is text, a dict or JSON bytes, not {type(given).__name__}")
@@ -79,7 +81,7 @@ def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessa
 
 
 def prepare_part(given: Any) -> NewPart:
-    if isinstance(given, Raw | bytes):
+    if isinstance(given, _TEXT):
         text = bytes(given).decode()
         part = canonical.parse(text)
     else:
@@ -126,7 +128,7 @@ def _unfit(text: str) -> bool:
 def _as_dict(given: Any) -> dict[str, Any]:
     if isinstance(given, str):
         return {"role": "user", "parts": [{"type": "text", "text": given}]}
-    if isinstance(given, bytes | Raw):
+    if isinstance(given, _TEXT):
         canonical.parse(given)
         return canonical.open_object(given)
     if isinstance(given, dict):
@@ -145,7 +147,7 @@ def _parts_of(message: dict[str, Any]) -> list[Any]:
     parts = message.get("parts", [])
     if isinstance(parts, Raw):
         parts = canonical.open_array(parts)
-    if not isinstance(parts, list | tuple):
+    if not isinstance(parts, (list, tuple)):
         raise BadValue("`parts` is a list")
     return list(parts)
 

@@ -32,7 +32,7 @@ and index, everything else by its key.
 """
 
 from .inspection import inspect
-from .markdown import markdown
+from .page import markdown
 from .outcome import NotAnExport, Progress, Refusal, Summary, Written
 from .reader import read
 from .writer import write

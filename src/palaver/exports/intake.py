@@ -17,7 +17,7 @@ from ..model import Usage
 from . import proof, tables
 from .groups import Group
 from .husks import is_husk, usage_of
-from .lines import fields_of
+from .lines import known_fields
 from .outcome import Refused
 from .tables import Table
 
@@ -39,9 +39,9 @@ class Arrival:
     def __iter__(self) -> Iterator[tuple[int, Table, dict[str, Any]]]:
         self._spool.seek(0)
         for number, line in enumerate(self._spool, self.first):
-            fields = fields_of(line)
+            fields = known_fields(line)
             table = tables.BY_NAME[fields["table"]]
-            yield number, table, table.row(fields)
+            yield number, table, table.known_row(fields)
 
     def rows(self, wanted: Table) -> Iterator[tuple[int, dict[str, Any]]]:
         """The rows of one table, without reading past them."""

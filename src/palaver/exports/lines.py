@@ -78,9 +78,15 @@ def fields_of(line: bytes) -> dict[str, Any]:
         fields = _decode(line)
     except (msgspec.DecodeError, UnicodeError) as error:
         raise BadValue(f"not a line of an export: {error}") from None
-    if _encode(fields) != memoryview(line)[:-1]:  # written another way, or a key twice
+    ours = _encode(fields)
+    if len(ours) + 1 != len(line) or not line.startswith(ours):  # written another way, or a key twice
         _refuse_twins(line)
     return fields
+
+
+def known_fields(line: bytes) -> dict[str, Any]:
+    """A line that was checked before."""
+    return _decode(line)
 
 
 def _refuse_twins(line: bytes) -> None:

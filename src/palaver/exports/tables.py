@@ -41,6 +41,7 @@ class Table:
         self.names = [column.name for column in self.columns]
         self._keys = ["table", *self.names]
         self._bytes = any(column.kind in _HEX for column in self.columns)
+        self._not_plain = [column for column in self.columns if column.kind in ("real", *_HEX)]
 
     def line(self, row: Row) -> bytes:
         """A stored row as a line of the file."""
@@ -55,6 +56,14 @@ class Table:
         if len(fields) != len(self._keys) or any(name not in fields for name in self.names):
             raise BadValue(self._not_these(fields))
         return {column.name: _stored(column, fields[column.name]) for column in self.columns}
+
+    def known_row(self, fields: dict[str, Any]) -> dict[str, Any]:
+        """The columns of a line that was checked before."""
+        row = {name: fields[name] for name in self.names}
+        for column in self._not_plain:
+            if row[column.name] is not None:
+                row[column.name] = _CHECKS[column.kind](column, row[column.name])
+        return row
 
     def _not_these(self, fields: dict[str, Any]) -> str:
         missing = [name for name in self.names if name not in fields]

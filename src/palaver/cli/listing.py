@@ -1,0 +1,48 @@
+"""The list of sessions as lines: `palaver ls`, quick or not."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from . import safe
+from .screen import Screen
+from .words import age, short
+
+
+class Listed(NamedTuple):
+    """What a line shows of a session."""
+
+    id: str
+    updated_at: int
+    turns: int
+    agent: str
+    words: str
+    archived: bool
+    relation: str
+
+
+def print_list(screen: Screen, found: list[Listed], *, more: bool) -> None:
+    """A line each, in columns. `more`: there are others after these."""
+    rows = [_cells(screen, one) for one in found]
+    widths = [max((safe.width(row[place]) for row in rows), default=0) for place in range(4)]
+    for row, one in zip(rows, found, strict=True):
+        screen.line(
+            (safe.pad(row[0], widths[0]), "yellow"),
+            (f" {safe.pad(row[1], widths[1])}", "dim"),
+            f" {row[2].rjust(widths[2])} {safe.pad(row[3], widths[3])} ",
+            (row[4], "dim" if one.archived else "bold"),
+        )
+    if more:
+        screen.line((f"more: --limit {2 * len(found)}", "dim"))
+
+
+def _cells(screen: Screen, one: Listed) -> list[str]:
+    shown = short(one.id) if screen.tty else one.id
+    agent = screen.fit(screen.safe(one.agent), max(4, screen.width // 6))
+    return [screen.safe(shown), age(one.updated_at), str(one.turns), agent, _marks(one) + screen.safe(one.words)]
+
+
+def _marks(one: Listed) -> str:
+    marks = ["archived"] if one.archived else []
+    marks += [one.relation] if one.relation in ("fork", "spawn", "continue") else []
+    return f"[{', '.join(marks)}] " if marks else ""

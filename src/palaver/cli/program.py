@@ -1,0 +1,91 @@
+"""The commands and their group. Each command is loaded when it is called."""
+
+from __future__ import annotations
+
+from importlib import import_module
+from typing import Any
+
+import click
+
+from .exits import CODES, USAGE, Stop, leave_quietly
+
+# name: (where it is, what it does), in the order of the help.
+COMMANDS = {
+    "ls": ("ls:ls", "List sessions, newest first."),
+    "show": ("show:show", "Read a session."),
+    "tail": ("tail:tail", "Read the end of a session, and follow what is being written."),
+    "tree": ("tree:tree", "Draw the tree of a session's turns."),
+    "log": ("log:log", "List every move of a session's head, newest first."),
+    "fork": ("moves:fork", "Make a new session that shares everything up to a turn or a message."),
+    "rewind": ("moves:rewind", "Go back to a turn or a message; nothing is lost."),
+    "undo": ("moves:undo", "Take back the last move of a session's head."),
+    "redo": ("moves:redo", "Take back an undo."),
+    "archive": ("shelf:archive", "Make sessions read-only and take them off the list."),
+    "rm": ("shelf:rm", "Delete sessions; forks keep what they share."),
+    "adopt": ("rows:adopt", "Make turns of rows that another program wrote."),
+    "materialise": ("rows:materialise", "Write a fork's shared messages as rows of its own."),
+    "verify": ("verify:verify", "Prove that nothing was altered."),
+    "export": ("carry:export", "Write sessions to a file that import reads."),
+    "import": ("carry:import_", "Read an export into the store."),
+    "doctor": ("doctor:doctor", "Look at the store and its surroundings, and say what to do."),
+    "sql": ("sql:sql", "Ask the store in SQL, read-only."),
+    "demo": ("story:demo", "Record a scripted agent, fork, rewind, and prove that nothing was lost."),
+    "completion": ("completion:completion", "Print the completion script of a shell."),
+}
+
+
+class Commands(click.Group):
+    """The commands, each imported when it is asked for."""
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        return list(COMMANDS)
+
+    def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
+        if name not in COMMANDS:
+            return None
+        module, _, attribute = COMMANDS[name][0].partition(":")
+        found: click.Command = getattr(import_module(f"{__package__}.{module}"), attribute)
+        return found
+
+    def invoke(self, ctx: click.Context) -> Any:
+        """click would end a broken pipe with code 1."""
+        try:
+            return super().invoke(ctx)
+        except BrokenPipeError:
+            return leave_quietly()
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Commands"):
+            formatter.write_dl([(name, summary) for name, (_, summary) in COMMANDS.items()])
+
+    def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        with formatter.section("Sessions"):
+            formatter.write_text(
+                "by id or a beginning or end of it, by your own id, alias or title; @ is the latest, @~2 two turns back"
+            )
+        with formatter.section("Exit codes"):
+            formatter.write_dl([(str(code), meaning) for code, meaning in CODES.items()])
+
+
+@click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
+@click.version_option(package_name="palaver", message="%(prog)s %(version)s")
+@click.option("-s", "--store", metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
+@click.pass_context
+def cli(ctx: click.Context, store: str | None) -> None:
+    """The permanent record of AI agents' conversations."""
+    if ctx.invoked_subcommand is None:
+        click.echo(ctx.get_help())
+
+
+def run(args: list[str]) -> int:
+    """Run a command line; its exit code."""
+    try:
+        result = cli.main(args, prog_name="palaver", standalone_mode=False)
+    except click.UsageError as error:
+        named = error.ctx.command_path if error.ctx else "palaver"
+        raise Stop(error.exit_code, f"{error.format_message()} (`{named} --help` shows how)", "Usage") from None
+    except click.ClickException as error:
+        raise Stop(USAGE, error.format_message(), "Usage") from None
+    except click.Abort:
+        raise KeyboardInterrupt from None
+    return result if isinstance(result, int) else 0

@@ -1,0 +1,67 @@
+"""A plain `palaver ls`, at once: the list straight from its index, before click or the rest of Palaver is loaded.
+
+Only the simplest command lines are taken here; every other, and every mistake, goes the long way.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from palaver.db.queries import Q
+from palaver.db.sqlite import SqliteDatabase
+
+from . import place
+from .listing import Listed, print_list
+from .screen import Screen
+
+_VALUES = {"-s": "store", "--store": "store", "-n": "limit", "--limit": "limit", "--agent": "agent"}
+_FLAGS = {"-a": "archived", "--all": "archived"}
+_MOST = 10_000
+_NEWEST = 2**62
+
+
+def run(args: list[str]) -> int | None:
+    """Answer a plain `ls`; None if it is anything else."""
+    wanted = _parse(args[1:]) if args[:1] == ["ls"] else None
+    path = place.locate(wanted["store"]) if wanted else ""
+    if wanted is None or "://" in path:
+        return None
+    rows = _read(place.require(path), wanted)
+    limit = int(wanted["limit"])
+    print_list(Screen(), [_listed(row) for row in rows[:limit]], more=len(rows) > limit)
+    return 0
+
+
+def _parse(words: list[str]) -> dict[str, Any] | None:
+    wanted: dict[str, Any] = {"store": None, "limit": "50", "agent": None, "archived": False}
+    rest = iter(words)
+    for word in rest:
+        value = next(rest, None) if word in _VALUES else None
+        if word in _FLAGS:
+            wanted[_FLAGS[word]] = True
+        elif value:
+            wanted[_VALUES[word]] = value
+        else:
+            return None
+    return wanted if _is_count(wanted["limit"]) else None
+
+
+def _is_count(text: str) -> bool:
+    return text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST
+
+
+def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
+    query = Q.list_recent if wanted["agent"] is None else Q.list_by_agent
+    given = {"agent": wanted["agent"], "workspace": None, "archived": int(wanted["archived"])}
+    db = SqliteDatabase(path, create=False)
+    try:
+        with db.read() as tx:
+            return tx.all(query, **given, limit=int(wanted["limit"]) + 1, before_at=_NEWEST, before_id="")
+    finally:
+        db.close()
+
+
+def _listed(row: tuple[Any, ...]) -> Listed:
+    """A row of the view `session_rows`."""
+    words = row[4] or row[5] or ""
+    return Listed(row[0], row[22], row[11] or 0, row[1], words, row[23] is not None, row[8] or "import")

@@ -1,0 +1,171 @@
+"""Every check is worth something: with a bug planted in the product, the test that claims otherwise fails."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import palaver
+from palaver.exports import groups, intake, lines, page, proof, reader, selection, tables
+from palaver.exports.outcome import Refused
+
+from . import test_again, test_damage, test_forged, test_hostile, test_round_trip, test_selected, test_views
+from .conftest import Source
+from .support import contents, export, take
+
+Scratch = Callable[[str], palaver.Store]
+
+
+class Room:
+    """What a claim may use, and the way to plant a bug."""
+
+    def __init__(
+        self, source: Source, scratch: Scratch, target: palaver.Store, folder: Path, plant: pytest.MonkeyPatch
+    ) -> None:
+        self.source = source
+        self.scratch = scratch
+        self.target = target
+        self.folder = folder
+        self.plant = plant
+
+
+@pytest.fixture
+def room(
+    source: Source, scratch: Scratch, target: palaver.Store, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> Room:
+    return Room(source, scratch, target, tmp_path, monkeypatch)
+
+
+def nothing(*_: Any, **__: Any) -> None:
+    return None
+
+
+def forged(name: str) -> Callable[[Room], None]:
+    table, work, why = next(f[1:] for f in test_forged.FORGERIES if f[0] == name)
+    return lambda room: test_forged.test_a_forged_row_is_refused(table, work, why, room.source, room.target)
+
+
+def an_altered_title_is_refused(room: Room) -> None:
+    data = room.source.data.replace(b'"title":"Main"', b'"title":"Mine"')
+    assert take(room.target, data)[0].refused == 1
+
+
+def nothing_of_a_refused_session_stays(room: Room) -> None:
+    forged("another text")(room)
+
+
+def swallow(tx: Any, arrival: Any, mode: str) -> bool:
+    try:
+        return intake.take_in(tx, arrival, mode)
+    except Refused:
+        return True
+
+
+def an_open_turn_folds(room: Room) -> None:
+    case = test_forged.OPEN_FORGERIES[0]
+    test_forged.test_an_open_turn_that_recovery_would_fall_over_is_refused(
+        *case, room.scratch, str(room.folder / "open.db")
+    )
+
+
+def markup_is_escaped(room: Room) -> None:
+    for text in test_views.TRICKS:
+        test_views.refuse_danger(test_views.said(room.folder, text))
+
+
+def short_fence(text: str, language: str = "") -> str:
+    return f"\n```\n{text}\n```\n"
+
+
+def both(test: Callable[..., None]) -> Callable[[Room], None]:
+    return lambda room: test(room.source, room.target)
+
+
+Case = tuple[str, Callable[[Room], None], Callable[[Room], None]]
+CASES: list[Case] = [
+    ("no footer check", lambda r: r.plant.setattr(reader, "_check_footer", nothing), an_altered_title_is_refused),
+    ("no proof", lambda r: r.plant.setattr(proof, "prove", nothing), forged("another text")),
+    ("no leaves", lambda r: r.plant.setattr(proof, "_prove_line", nothing), forged("another text")),
+    ("no chain", lambda r: r.plant.setattr(proof, "_prove_turn", nothing), forged("another parent")),
+    ("no reflog", lambda r: r.plant.setattr(proof, "_prove_head", nothing), forged("another reason")),
+    ("no row check", lambda r: r.plant.setattr(proof, "check_row", nothing), forged("another prompt")),
+    ("no fold", lambda r: r.plant.setattr(proof, "_prove_open", nothing), an_open_turn_folds),
+    ("keys twice", lambda r: r.plant.setattr(lines, "_refuse_twins", nothing), forged("a key twice")),
+    ("homes", lambda r: r.plant.setattr(tables.PARTS, "home", None), forged("another session's part")),
+    ("NaN", lambda r: r.plant.setitem(tables._CHECKS, "object", tables._text), forged("not a number")),
+    ("refused yet kept", lambda r: r.plant.setattr(reader, "take_in", swallow), nothing_of_a_refused_session_stays),
+    (
+        "never there",
+        lambda r: r.plant.setattr(reader, "_compare", lambda *_: intake.FRESH),
+        both(test_again.test_a_second_import_changes_nothing),
+    ),
+    (
+        "always there",
+        lambda r: r.plant.setattr(reader, "_compare", nothing),
+        both(test_round_trip.test_every_row_of_every_table_arrives_as_it_was),
+    ),
+    (
+        "forks are differences",
+        lambda r: r.plant.setattr(reader, "_VOLATILE", set()),
+        both(test_again.test_a_session_that_others_forked_since_is_still_the_same),
+    ),
+    (
+        "leftovers",
+        lambda r: r.plant.setattr(intake, "_refuse_leftovers", nothing),
+        lambda r: test_selected.test_an_older_copy_of_the_session_does_not_complete_a_husk(r.scratch),
+    ),
+    (
+        "a husk adds to a session",
+        lambda r: r.plant.setattr(intake, "_settle_merge", nothing),
+        lambda r: test_selected.test_a_husk_with_more_than_the_whole_session_has_is_refused_with_what_stands_on_it(
+            r.scratch
+        ),
+    ),
+    (
+        "lineage",
+        lambda r: r.plant.setattr(selection, "in_order", lambda sessions, needs: sorted(sessions, reverse=True)),
+        lambda r: test_round_trip.test_a_fork_at_a_turn_of_an_unrelated_session_comes_after_that_one_too(r.scratch),
+    ),
+    (
+        "origins stay behind",
+        lambda r: r.plant.setattr(selection.Selection, "_follow_origin", nothing),
+        lambda r: test_selected.test_a_long_line_of_forks_can_be_taken_by_its_last_one(r.scratch),
+    ),
+    (
+        "writers of messages stay behind",
+        lambda r: r.plant.setattr(selection.Selection, "_follow_message", nothing),
+        lambda r: test_selected.test_a_question_told_usage_in_another_turn_still_proves_itself(r.scratch),
+    ),
+    (
+        "an unbounded first line",
+        lambda r: r.plant.setattr(lines, "FIRST", 1 << 30),
+        lambda r: test_hostile.test_the_first_line_is_read_no_further_than_64_kb(r.target),
+    ),
+    (
+        "no count of sessions",
+        lambda r: r.plant.setattr(reader._Import, "_end", lambda *_: False),
+        lambda r: test_damage.test_a_session_that_is_missing_is_noticed_at_the_end(r.scratch),
+    ),
+    ("raw markup", lambda r: r.plant.setattr(page, "_escaped", lambda text: text), markup_is_escaped),
+    ("control characters", lambda r: r.plant.setattr(page, "visible", lambda text: text), markup_is_escaped),
+    ("a fence that can be closed", lambda r: r.plant.setattr(page, "_fenced", short_fence), markup_is_escaped),
+]
+
+
+@pytest.mark.parametrize("plant, claim", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
+def test_a_planted_bug_is_found(plant: Callable[[Room], None], claim: Callable[[Room], None], room: Room) -> None:
+    plant(room)
+    with pytest.raises((AssertionError, palaver.PalaverError, IndexError, ValueError)):
+        claim(room)
+
+
+@pytest.mark.parametrize(
+    "method", "head reflog turns entries messages parts events copies aliases foreign_ids prompts".split()
+)
+def test_a_table_that_is_left_out_of_an_export_is_missed(method: str, room: Room) -> None:
+    room.plant.setattr(groups.Group, method, lambda self, tx: ())
+    refused = take(room.target, export(room.source.store))[1]
+    assert refused or contents(room.target.path) != contents(room.source.store.path)

@@ -1,0 +1,201 @@
+"""The two forms that are looked at and not read back: one JSON document for tools, a page of Markdown for people."""
+
+from __future__ import annotations
+
+import json
+import re
+from pathlib import Path
+
+import pytest
+
+import palaver
+from palaver import exports
+
+from . import hostile, rich
+from .conftest import Source
+from .support import export
+
+# ---------------------------------------------------------------- the inspection form
+
+
+def inspected(store: palaver.Store, session_id: str) -> str:
+    return "".join(exports.inspect(store.db, session_id))
+
+
+def test_the_document_shows_the_session_as_it_reads(source: Source) -> None:
+    for name, session_id in source.ids.items():
+        document = json.loads(inspected(source.store, session_id))
+        assert list(document) == ["session", "messages"]
+        assert document["session"]["id"] == session_id
+        if name != "deleted":
+            expected = [m["parts"] for m in source.store.sessions.get(session_id).messages()]
+            assert [m["parts"] for m in document["messages"]] == expected, name
+
+
+def test_the_keys_are_the_columns_of_the_contract(source: Source) -> None:
+    document = json.loads(inspected(source.store, source.ids["main"]))
+    assert (
+        list(document["session"])
+        == (
+            "id agent workspace_root model_json parent_id parent_message_id permissions_json metadata_json prompt_tokens "
+            "completion_tokens reasoning_tokens cache_read cache_write total_tokens cost_usd created_at updated_at archived_at"
+        ).split()
+    )
+    keys = ["id", "session_id", "role", "metadata_json", "created_at", "updated_at", "parts"]
+    assert all(list(message) == keys for message in document["messages"])
+    assert document["session"]["model_json"] == {"provider_id": "acme", "model_id": "small"}
+
+
+def test_parts_are_shown_byte_for_byte(source: Source) -> None:
+    text = inspected(source.store, source.ids["odd"])
+    for part in rich.ODD_PARTS:
+        assert part.decode() in text
+    assert '"metadata_json":{"z":1.10,"a":"\\u0000"}' in text
+
+
+def test_a_streaming_answer_is_shown_up_to_its_last_chunk(store: palaver.Store) -> None:
+    session = store.sessions.create("coder")
+    rich.stream_open(store, session.id)
+    document = json.loads(inspected(store, session.id))
+    assert document["messages"][-1]["parts"][-1]["text"] == "half an ans"
+
+
+def test_a_deleted_session_has_no_messages_and_an_unknown_one_is_said(source: Source) -> None:
+    assert json.loads(inspected(source.store, source.ids["deleted"]))["messages"] == []
+    for view in (exports.inspect, exports.markdown):
+        with pytest.raises(palaver.SessionNotFound):
+            list(view(source.store.db, "ses_nowhere"))
+
+
+# ---------------------------------------------------------------- the page
+
+
+def page(store: palaver.Store, session_id: str) -> str:
+    return "".join(exports.markdown(store.db, session_id))
+
+
+def outside_code(text: str) -> list[str]:
+    """The lines that a renderer takes for Markdown: what is between a fence and its end is left out."""
+    found, fence = [], ""
+    for line in text.split("\n"):
+        bare = line.removeprefix("> ")
+        if fence:
+            if re.fullmatch(rf" {{0,3}}{fence[0]}{{{len(fence)},}} *", bare):
+                fence = ""
+            continue
+        opening = re.match(r" {0,3}(`{3,}|~{3,})[^`]*$", bare)
+        if opening:
+            fence = opening[1]
+        else:
+            found.append(line)
+    assert not fence, "a fence is left open"
+    return found
+
+
+def refuse_danger(text: str) -> None:
+    """What a page must not hold, whatever was said."""
+    assert not re.search("[\x00-\x08\x0b-\x1f\x7f-\x9f\u200e\u200f\u202a-\u202e\u2066-\u2069\u2028\u2029]", text)
+    text.encode()
+    for line in outside_code(text):
+        assert "<" not in line
+        assert ">" not in line.removeprefix(">").removeprefix(" ")
+        assert not re.search(r"&(?!amp;|lt;|gt;)", line)
+        assert not re.search(r"(?<!\\)\]\((?!https?://|mailto:)", line)
+        assert not re.search(r"(?<!\\)\]:", line)
+        assert not re.search(r"(?<!\\)!\[", line)
+        assert not re.fullmatch(r"\s*(=+|-+)\s*", line)
+
+
+def said(folder: Path, text: str) -> str:
+    with palaver.open(folder / "said.db") as store:
+        session = store.sessions.create("coder", title=text.replace("\0", "")[:50] if text.isprintable() else "x")
+        tool = {"type": "tool-run", "toolCallId": "c", "state": "output-error", "input": {"a": text}, "errorText": text}
+        parts = [
+            {"type": "text", "text": text},
+            {"type": "reasoning", "text": text},
+            {**tool, "output": text},
+            {
+                "type": "dynamic-tool",
+                "toolName": text,
+                "toolCallId": "d",
+                "state": "output-available",
+                "output": [text],
+            },
+            {"type": "file", "mediaType": text, "filename": text, "url": text},
+            {"type": "source-url", "sourceId": "s", "url": text, "title": text},
+            {"type": "data-x", "data": text},
+        ]
+        session.commit([{"role": "assistant", "parts": parts}])
+        return page(store, session.id)
+
+
+TRICKS = (
+    *hostile.WORDS,
+    "```\n</code><script>alert(1)</script>\n```\n<script>alert(2)</script>",
+    "````\n```\n<b>\n````\n<i>",
+    "~~~\n```\n~~~\n<img src=x>",
+    "```html\n<script>unclosed",
+    "` ``` ` <b> ` ```\n<i>",
+    "- item\n  ```\n  <b>\n  ```\n  <i>",
+    "    ```\n<b>\n    ```",
+    "[x](javascript:alert(1)) [y]( javascript:alert(1)) [z](data:text/html,x) ![p](http://tracker/x.png)",
+    "[x][y]\n\n[y]: javascript:alert(1)\n[a\nb]: javascript:alert(2)",
+    "# User\n## User\nUser\n----\nUser\n====\n- # User",
+    "&lt;b&gt; &#60;script&#62; &colon;",
+    "a\r<b>\r\n<i>\u2028<u>",
+    "\x1b]8;;http://evil\x07click\x1b]8;;\x07 \u202egnp.exe \u2066x\u2069 \ufeff\u200b",
+)
+
+
+@pytest.mark.parametrize("text", TRICKS)
+def test_nothing_dangerous_passes_from_what_was_said_to_the_page(text: str, tmp_path: Path) -> None:
+    shown = said(tmp_path, text)
+    refuse_danger(shown)
+    headings = [line for line in outside_code(shown) if re.match(r" {0,3}#{1,2}[ \t]", line)]
+    assert len(headings) == 2, "the title, and one message"
+
+
+def test_the_judge_of_pages_sees_danger() -> None:
+    for bad in ("<b>", "a > b", "[x](javascript:1)", "![x](http://y)", "\x1b[2J", "\u202e", "&colon;", "[y]: x", "---"):
+        with pytest.raises(AssertionError):
+            refuse_danger(bad)
+    with pytest.raises(AssertionError):
+        refuse_danger("```\nopen")
+    refuse_danger("```\n<b> is code here\n```\nfine [x](https://example.org)")
+
+
+def test_a_page_shows_who_said_what(source: Source) -> None:
+    text = page(source.store, source.ids["waiting"])
+    assert text.startswith("# Waiting\n\n- Session: ses\\_")
+    assert re.findall(r"^## (\w+) · ", text, re.MULTILINE) == ["User", "Assistant"]
+    assert "\n> thinking of asking\n" in text
+    assert '\n**Tool run** · input\\-available\n\nInput:\n\n```json\n{"n":1}\n```\n' in text
+    assert text.endswith("\n*This turn is waiting.*\n")
+
+
+def test_code_that_was_said_stays_code(tmp_path: Path) -> None:
+    shown = said(tmp_path, "look:\n```python\nif a < b & c:\n    pass\n```\ndone")
+    assert "\n\n```python\nif a < b & c:\n    pass\n```\n" in shown
+    shown = said(tmp_path, "~~~\n```\ninner\n```\n~~~")
+    assert "\n````\n```\ninner\n```\n````\n" in shown
+
+
+def test_numbers_in_tool_calls_keep_their_spelling(store: palaver.Store) -> None:
+    session = store.sessions.create("coder")
+    part = b'{"type":"tool-x","toolCallId":"c","state":"output-available","input":{"n":1.10},"output":1e2}'
+    session.commit(b'{"role":"assistant","parts":[' + part + b"]}")
+    text = page(store, session.id)
+    assert '{"n":1.10}' in text and "\n1e2\n" in text
+
+
+def test_every_session_of_the_rich_store_has_a_page(source: Source) -> None:
+    for session_id in source.ids.values():
+        refuse_danger(page(source.store, session_id))
+
+
+def test_looking_changes_nothing(source: Source) -> None:
+    before = export(source.store)
+    for session_id in source.ids.values():
+        inspected(source.store, session_id)
+        page(source.store, session_id)
+    assert export(source.store) == before

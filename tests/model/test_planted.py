@@ -1,0 +1,94 @@
+"""The machine finds bugs: each one here is planted into the store, and a run must end in a difference."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+from palaver import recorder
+from palaver.core import loose, prelude, recovery, refs, transcript, turns, visibility
+
+from .runs import run
+
+Plant = Callable[[pytest.MonkeyPatch], None]
+
+
+def nothing_is_hidden(patch: pytest.MonkeyPatch) -> None:
+    show = visibility._apply
+    patch.setattr(visibility, "_apply", lambda tx, session, left, came: show(tx, session, [], came))
+
+
+def nothing_comes_back(patch: pytest.MonkeyPatch) -> None:
+    hide = visibility._apply
+    patch.setattr(visibility, "_apply", lambda tx, session, left, came: hide(tx, session, left, []))
+
+
+def undo_stops_at_a_begin(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(refs._Log, "before", lambda self, at: self.state(at - 1) if at > 0 else None)
+
+
+def recovery_makes_only_strays(patch: pytest.MonkeyPatch) -> None:
+    def finish(tx: Any, head: Any, turn: str, status: str, **_: Any) -> Any:
+        return recovery.abandon(tx, head, turn, status)
+
+    patch.setattr(recovery, "finish", finish)
+
+
+def the_tail_is_not_in_order(patch: pytest.MonkeyPatch) -> None:
+    read = transcript.read_tail
+    patch.setattr(transcript, "read_tail", lambda tx, session: sorted(read(tx, session), key=lambda m: m.role))
+
+
+def loose_rows_are_taken_in_last(patch: pytest.MonkeyPatch) -> None:
+    def take_in(tx: Any, turn: Any, found: Any) -> None:
+        for line in [line for message in found for line in loose.lines_of(tx, message)]:
+            turn.add(tx, line.kind, line.ref, line.client_id, line.salt, line.leaf)
+
+    patch.setattr(loose, "take_in", take_in)
+
+
+def loose_rows_are_adopted_under_an_open_turn(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(prelude, "stands_still", lambda tx, head: False)
+
+
+def usage_is_counted_twice(patch: pytest.MonkeyPatch) -> None:
+    count = recorder.Turn._count
+
+    def twice(self: recorder.Turn, tx: Any, given: Any, *rest: Any) -> None:
+        count(self, tx, given + given, *rest)
+
+    patch.setattr(recorder.Turn, "_count", twice)
+
+
+def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(turns, "close_parts", lambda turn, status: None)
+
+
+PLANTED = [
+    nothing_comes_back,
+    undo_stops_at_a_begin,
+    recovery_makes_only_strays,
+    the_tail_is_not_in_order,
+    loose_rows_are_taken_in_last,
+    loose_rows_are_adopted_under_an_open_turn,
+    usage_is_counted_twice,
+    open_tools_stay_open,
+]
+
+
+def finds(plant: Plant, patch: pytest.MonkeyPatch, examples: int) -> None:
+    plant(patch)
+    with pytest.raises(AssertionError):
+        run(examples, shrink=False)
+
+
+def test_the_machine_finds_rows_that_stay_visible_after_they_left_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
+    finds(nothing_is_hidden, monkeypatch, 40)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
+def test_the_machine_finds_what_is_planted(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
+    finds(plant, monkeypatch, 300)
