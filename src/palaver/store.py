@@ -16,7 +16,7 @@ from .core import heads, metadata, prelude, sessions, verify
 from .core.prelude import Room
 from .core.turns import OpenTurn
 from .db.database import Database
-from .db.locks import OwnerFile, is_dead
+from .db.locks import OwnerFile, is_dead, remove
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
 from .errors import BadValue, HeadConflict, SessionNotFound, TurnSealed
@@ -96,7 +96,19 @@ class Store:
         for session_id in sorted(dead):
             with self.db.write(hard=True) as tx:
                 prelude.settle(tx, self.room, heads.take(tx, session_id, stamps=0))
+        self._bury()
         return len(dead)
+
+    def _bury(self) -> None:
+        """Nothing is left to do for a dead owner: its file and its row go."""
+        with self.db.read() as tx:
+            idle = [row[0] for row in tx.all(Q.idle_owners)]
+        dead = [owner for owner in idle if self._owner.is_dead(owner)]
+        if dead:
+            with self.db.write() as tx:
+                for owner in dead:
+                    tx.later(Q.drop_owner, id=owner)
+            self._owner.remove_files(dead)
 
     def verify(self, *, fix: bool = False) -> list[Problem]:
         """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth."""
@@ -191,6 +203,10 @@ class Owner:
         if owner == self.id:
             return False
         return True if self._folder is None else is_dead(self._folder, owner)
+
+    def remove_files(self, owners: builtins.list[str]) -> None:
+        for owner in owners if self._folder else []:
+            remove(self._folder or "", owner)
 
     def leave(self, db: Database) -> None:
         if self._signed:

@@ -41,6 +41,13 @@ def target(tmp_path: Path) -> Iterator[palaver.Store]:
 
 
 @pytest.fixture
+def quick() -> Iterator[palaver.Store]:
+    """An empty store in memory, where the file does not matter."""
+    with palaver.open(":memory:") as opened:
+        yield opened
+
+
+@pytest.fixture
 def scratch(tmp_path: Path) -> Iterator[Any]:
     """Opens stores by name, and closes them all."""
     opened: dict[str, palaver.Store] = {}

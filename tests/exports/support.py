@@ -15,10 +15,10 @@ from palaver import exports
 from palaver.exports import Refusal, Summary
 
 HEADER = b'{"palaver":"export","version":1,"schema":1}\n'
-TABLES = (
-    "chat_sessions chat_messages chat_parts turns turn_entries heads reflog events copies aliases foreign_ids "
-    "system_prompts"
-).split()
+TABLES = {
+    *("chat_sessions", "chat_messages", "chat_parts", "turns", "turn_entries", "heads", "reflog", "events"),
+    *("copies", "aliases", "foreign_ids", "system_prompts"),
+}
 
 
 def export(store: palaver.Store, sessions: Iterable[str] | None = None) -> bytes:

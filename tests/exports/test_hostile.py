@@ -48,28 +48,29 @@ def test_every_hostile_file_is_refused_as_what_it_is_within_little_memory(tmp_pa
 
 @pytest.mark.parametrize("name", sorted(hostile.ROWS))
 def test_a_hostile_line_inside_an_export_is_refused_and_the_others_come_in(
-    name: str, source: Source, target: palaver.Store
+    name: str, source: Source, quick: palaver.Store
 ) -> None:
     bad = signed([group_of(source.data, source.ids["foreign"])[0], hostile.ROWS[name], b""])
     good = group_of(source.data, source.ids["races"])
-    summary, refused = take(target, joined([bad, good]))
+    summary, refused = take(quick, joined([bad, good]))
     assert (summary.imported, summary.refused, refused[0].line) == (1, 1, 3)
-    assert [info.id for info in target.sessions] == [source.ids["races"]]
+    assert [info.id for info in quick.sessions] == [source.ids["races"]]
 
 
 @pytest.mark.parametrize("name", sorted(hostile.ROWS))
 def test_a_hostile_line_between_sessions_is_refused_and_the_others_come_in(
-    name: str, source: Source, target: palaver.Store
+    name: str, source: Source, quick: palaver.Store
 ) -> None:
     good = group_of(source.data, source.ids["races"])
     data = joined([good]).replace(HEADER, HEADER + hostile.ROWS[name], 1)
-    summary, refused = take(target, data)
+    summary, refused = take(quick, data)
     assert (summary.imported, summary.refused, refused[0].line) == (1, 1, 2)
 
 
 @pytest.mark.parametrize("text", hostile.WORDS)
-def test_hostile_words_that_were_said_come_back_as_they_were(text: str, tmp_path: Path) -> None:
-    with palaver.open(tmp_path / "here.db") as here, palaver.open(tmp_path / "there.db") as there:
+def test_hostile_words_that_were_said_come_back_as_they_were(text: str, quick: palaver.Store) -> None:
+    with palaver.open(":memory:") as here:
+        there = quick
         session = here.sessions.create("coder")
         session.commit([text])
         assert take(there, export(here))[1] == []
@@ -130,24 +131,24 @@ def test_the_first_line_is_read_no_further_than_64_kb(target: palaver.Store) -> 
         (b"x" * 70_000, "not the first line"),
     ],
 )
-def test_a_file_that_is_not_an_export_is_said_to_be_what_it_is(first: bytes, why: str, target: palaver.Store) -> None:
+def test_a_file_that_is_not_an_export_is_said_to_be_what_it_is(first: bytes, why: str, quick: palaver.Store) -> None:
     with pytest.raises(NotAnExport, match=why):
-        take(target, first)
+        take(quick, first)
     assert isinstance(NotAnExport("x"), palaver.PalaverError)
 
 
-def test_a_group_that_repeats_itself_ten_thousand_times_costs_no_memory(source: Source, target: palaver.Store) -> None:
+def test_a_group_that_repeats_itself_two_thousand_times_costs_no_memory(source: Source, quick: palaver.Store) -> None:
     group = [line for line in group_of(source.data, source.ids["foreign"])]
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
-    summary, refused = take(target, joined([group] * 2_000))
+    summary, refused = take(quick, joined([group] * 2_000))
     assert (summary.imported, summary.already_there, refused) == (1, 1_999, [])
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50_000
 
 
-def test_ten_thousand_broken_lines_are_one_refusal(source: Source, target: palaver.Store) -> None:
+def test_ten_thousand_broken_lines_are_one_refusal(source: Source, quick: palaver.Store) -> None:
     good = groups(source.data)[0]
     data = HEADER + b"broken\n" * 10_000 + b"".join(good) + b'{"end":"export","sessions":1}\n'
-    summary, refused = take(target, data)
+    summary, refused = take(quick, data)
     assert (summary.imported, len(refused), refused[0].line) == (1, 1, 2)
 
 

@@ -131,3 +131,12 @@ def test_sixteen_processes_open_a_fresh_path_at_once(path: str) -> None:
     with palaver.open(path) as store:
         assert len(store.sessions.list().sessions) == 16
         assert store.verify() == []
+
+
+def test_nothing_of_a_killed_writer_stays_behind(path: str) -> None:
+    code = "import os, sys, palaver; palaver.open(sys.argv[1]).sessions.create(agent='a').turn('x'); os._exit(9)"
+    subprocess.run([sys.executable, "-c", code, path], timeout=60)
+    assert len(list(Path(path + "-owners").iterdir())) == 1
+    with palaver.open(path) as store:
+        assert list(Path(path + "-owners").iterdir()) == []
+        assert list(store.db.query("SELECT * FROM owners")[1]) == []

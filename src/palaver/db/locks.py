@@ -148,3 +148,11 @@ def is_dead(folder: str, owner: str) -> bool:
     finally:
         os.close(fd)
     return True
+
+
+def remove(folder: str, owner: str) -> None:
+    """Take away the file of an owner that is dead."""
+    try:
+        os.unlink(os.path.join(folder, owner))
+    except FileNotFoundError:
+        pass

@@ -32,8 +32,8 @@ and index, everything else by its key.
 """
 
 from .inspection import inspect
-from .page import markdown
 from .outcome import NotAnExport, Progress, Refusal, Summary, Written
+from .page import markdown
 from .reader import read
 from .writer import write
 

@@ -164,6 +164,10 @@ SELECT id FROM foreign_ids WHERE origin = :origin AND scope = :scope AND foreign
 -- name: put_owner
 INSERT INTO owners (id, pid, host, started_at) VALUES (:id, :pid, :host, :now) ON CONFLICT (id) DO NOTHING;
 
+-- name: idle_owners
+-- Owners that no open turn names.
+SELECT o.id FROM owners o WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.sealed_at IS NULL AND t.owner = o.id);
+
 -- name: drop_owner
 DELETE FROM owners WHERE id = :id;
 
