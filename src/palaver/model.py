@@ -44,6 +44,9 @@ class Usage(msgspec.Struct, frozen=True):
     def counts(self) -> tuple[int, int, int, int, int]:
         return (self.input, self.output, self.reasoning, self.cache_read, self.cache_write)
 
+    def columns(self) -> dict[str, int]:
+        return dict(zip(USAGE_KEYS, self.counts(), strict=True))
+
     def json(self) -> str:
         return "{" + ",".join(f'"{k}":{n}' for k, n in zip(USAGE_KEYS, self.counts(), strict=True)) + "}"
 

@@ -15,7 +15,7 @@ from typing import Any
 
 from . import canonical, chunks
 from .clock import monotonic, now_ms
-from .core import heads, late, loose, metadata, rows, sessions, turns, visibility
+from .core import heads, late, loose, metadata, response, rows, sealing, sessions, turns, visibility
 from .core.prelude import Room
 from .core.turns import OpenTurn
 from .db.database import Database, Tx
@@ -177,9 +177,9 @@ class Turn:
             self._write_chunks(tx, items)
             written = self._write_parts(tx, items, touched, everything=hard)
             if any(chunks.decoded(p.get("messageMetadata")) is not None for p, _ in items):
-                turns.write_metadata(tx, self._state)
+                response.write_metadata(tx, self._state)
             if "start" in kinds:
-                turns.rename_response(tx, self._state)
+                response.rename_response(tx, self._state)
             if kinds & STEPS:
                 tx.later(Q.touch_session, session=self.session_id, now=now_ms())
             if items[-1][0]["type"] == "finish" and self._state.fold.unresolved():
@@ -212,7 +212,7 @@ class Turn:
         state = self._state
         for _, text in items:
             if state.response_id is None:
-                self._seq = turns.open_response(tx, state)
+                self._seq = response.open_response(tx, state)
                 tx.later(
                     Q.insert_event,
                     session=state.session_id,
@@ -250,7 +250,7 @@ class Turn:
         if due and due[-1] >= len(state.part_ids) and tx.one(Q.session_exists, session=self.session_id) is None:
             raise SessionNotFound(self.session_id, "another program removed its row")
         for index in due:
-            turns.write_part(tx, state, index)
+            response.write_part(tx, state, index)
         for (parsed, _), place in zip(items, touched, strict=True):
             if place is not None and _is_result(parsed):
                 state.add(tx, "result", state.part_ids[place])
@@ -291,20 +291,20 @@ class Turn:
         with self._lock:
             self._refresh()
             self._usable(waiting=True)
-            if turns.has_caller_usage(self._state):
+            if response.has_caller_usage(self._state):
                 raise UsageConflict(self.id)
             self._change(lambda tx: self._count(tx, given, cost_usd or 0.0, model))
 
     def _count(self, tx: Tx, given: Usage, cost: float, model: Any) -> None:
         state = self._state
         if state.response_id is None:  # tokens have a home as soon as they are told
-            self._seq = turns.open_response(tx, state)
+            self._seq = response.open_response(tx, state)
         state.told = True
         if model is not None:
             state.facts["model"] = sessions.as_model(model)
             tx.later(Q.set_facts, turn=state.id, fence=state.fence, facts=canonical.encode(state.facts))
-        turns.count_usage(tx, state, state.usage + given, state.cost + cost)
-        turns.write_metadata(tx, state)
+        response.count_usage(tx, state, state.usage + given, state.cost + cost)
+        response.write_metadata(tx, state)
         self._event(tx, "usage", {"usage": canonical.Raw(given.json().encode()), "cost_usd": cost})
 
     def _change(self, work: Callable[[Tx], None], *, hard: bool = False) -> None:
@@ -359,7 +359,7 @@ class Turn:
         def store(tx: Tx) -> None:
             self._event(tx, "resolve", data)
             for dirty in sorted(self._dirty | {index}):
-                turns.write_part(tx, self._state, dirty)
+                response.write_part(tx, self._state, dirty)
             if "approved" not in data:
                 self._state.add(tx, "result", self._state.part_ids[index])
 
@@ -386,7 +386,7 @@ class Turn:
 
     def _go_waiting(self, tx: Tx) -> None:
         for index in sorted(self._dirty):
-            turns.write_part(tx, self._state, index)
+            response.write_part(tx, self._state, index)
         self._set_waiting(tx)
 
     def _set_waiting(self, tx: Tx) -> None:
@@ -431,8 +431,8 @@ class Turn:
             if moved is None:
                 return self._who_was_first(tx)
             found = loose.look(tx, moved.head, self._room.looks)
-            turns.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
-            turns.touch(tx, state)
+            sealing.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
+            sealing.touch(tx, state)
             heads.log_advance(tx, moved, kind="seal")
             if moved.head.open_turns > 1:
                 visibility.hide_open_turns(tx, moved.head)
@@ -450,8 +450,8 @@ class Turn:
         with self._db.write(hard=True) as tx:
             self._renumber(tx)
             head = heads.take(tx, state.session_id, stamps=0)
-            turns.freeze(tx, state, status)
-            turns.set_adrift(tx, head, state)
+            sealing.freeze(tx, state, status)
+            sealing.set_adrift(tx, head, state)
         self._end()
         raise HeadConflict(state.session_id, state.base_revision, actual, stray=state.id)
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -75,6 +76,36 @@ def test_what_is_not_an_export_is_said_not_to_be_one(bare: Cli, content: bytes) 
     said = bare.refused("import", "bad.jsonl", code=1)
     assert "line 1" in said and "\x1b" not in said
     assert bare.json("ls")["sessions"] == []
+
+
+def cut(lines: list[bytes]) -> list[bytes]:
+    return [*lines[: len(lines) // 2], lines[len(lines) // 2][:20]]
+
+
+def doubled(lines: list[bytes]) -> list[bytes]:
+    place = next(at for at, line in enumerate(lines) if b'"chat_parts"' in line)
+    return [*lines[:place], lines[place], *lines[place:]]
+
+
+def reordered(lines: list[bytes]) -> list[bytes]:
+    places = [at for at, line in enumerate(lines) if b'"turns"' in line][:2]
+    lines = list(lines)
+    lines[places[0]], lines[places[1]] = lines[places[1]], lines[places[0]]
+    return lines
+
+
+@pytest.mark.parametrize("spoil", [cut, doubled, reordered])
+def test_a_spoiled_file_is_told_with_its_line_and_leaves_nothing_half(cli: Cli, spoil: Any) -> None:
+    cli.ok("export", "-o", "one.jsonl")
+    lines = (cli.home / "one.jsonl").read_bytes().splitlines(keepends=True)
+    (cli.home / "bad.jsonl").write_bytes(b"".join(spoil(lines)))
+    there = other(cli)
+    done = there("import", "bad.jsonl")
+    assert done.code == 1 and "line " in done.err and "Traceback" not in done.err
+    assert there.ok("verify") == "everything fits\n"
+    there.ok("import", "one.jsonl")
+    there.ok("export", "-o", "two.jsonl")
+    assert (cli.home / "two.jsonl").read_bytes() == (cli.home / "one.jsonl").read_bytes()
 
 
 def test_a_file_that_cannot_be_read_or_written_is_a_usage_error(cli: Cli) -> None:

@@ -48,7 +48,7 @@ def test_an_unknown_name_is_answered_with_what_is_near(cli: Cli) -> None:
     assert "no session is named ''" in cli.refused("show", "", code=3)
 
 
-@pytest.mark.parametrize("name", ["\x1b[2J", "a\nb", "\udcff", "%", "_", "' OR 1=1 --", "~", "@@", "@~x", "x" * 5000])
+@pytest.mark.parametrize("name", ["\x1b[2J", "a\nb", "\udcff", "%", "' OR 1=1 --", "@~x", "x" * 5000])
 def test_a_strange_name_is_only_unknown(cli: Cli, name: str) -> None:
     said = cli.refused("log", name, code=3)
     assert "\x1b" not in said

@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import json
+import select
 import signal
 import subprocess
+import time
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -117,16 +119,22 @@ def test_json_is_a_line_per_event(talk: tuple[Cli, str], puppet: Puppet) -> None
     tail = subprocess.Popen([*COMMAND, "tail", "@", "--json"], env=cli.env, cwd=cli.home, stdout=subprocess.PIPE)
     assert tail.stdout
     try:
-        puppet.say("né\x1b")  # it may be there before tail starts, or be the first line
+        deadline = time.monotonic() + PATIENCE
+        while not select.select([tail.stdout], [], [], 0.1)[0]:  # until it follows
+            assert time.monotonic() < deadline
+            puppet.say("né\x1b")
         puppet.do("seal")
         out, _ = tail.communicate(timeout=PATIENCE)
     finally:
         tail.kill()
         tail.wait(PATIENCE)
     events = [json.loads(line) for line in out.decode("ascii").splitlines()]
-    assert all(list(event) == ["seq", "kind", "turn", "at", "data"] for event in events)
     assert tail.returncode == 0
-    assert [event["seq"] for event in events] == sorted({event["seq"] for event in events})
+    assert {tuple(event) for event in events} == {("seq", "kind", "turn", "at", "data")}
+    assert events[0]["data"] == {"type": "text-delta", "id": "t", "delta": "né\x1b"}
+    assert [event["kind"] for event in events][-1] == "seal" and events[-1]["data"]["turn"].startswith("trn_")
+    numbers = [event["seq"] for event in events]
+    assert numbers == list(range(numbers[0], numbers[0] + len(numbers)))
 
 
 def test_hostile_deltas_are_made_visible_as_they_come(talk: tuple[Cli, str], puppet: Puppet) -> None:

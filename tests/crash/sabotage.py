@@ -39,9 +39,9 @@ def last_chunk_not_folded() -> None:
 
 def tools_left_open() -> None:
     """Recovery: tool calls of a dead turn stay as they are."""
-    from palaver.core import turns
+    from palaver.core import sealing
 
-    turns.close_parts = lambda turn, status: None  # type: ignore[assignment]
+    sealing.close_parts = lambda turn, status: None  # type: ignore[assignment]
 
 
 def dead_turn_not_landed() -> None:
@@ -75,18 +75,18 @@ def strays_not_hidden() -> None:
 
 def usage_counted_twice() -> None:
     """Recovery: tokens of the dead turn are added to the session once more."""
-    from palaver.core import turns
+    from palaver.core import response, sealing
     from palaver.model import Usage
 
-    freeze = turns.freeze
+    freeze = sealing.freeze
 
     def twice(tx: Any, turn: Any, status: str, before: Any = None) -> None:
         usage, cost = turn.usage, turn.cost
         turn.usage = Usage()
-        turns.count_usage(tx, turn, usage, cost)
+        response.count_usage(tx, turn, usage, cost)
         freeze(tx, turn, status, before)
 
-    turns.freeze = twice
+    sealing.freeze = twice
 
 
 def nothing_recovered() -> None:

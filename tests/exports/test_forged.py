@@ -49,6 +49,7 @@ FORGERIES: list[tuple[str, str, Forge, str]] = [
     ("no salt", "turn_entries", forge(salt=None), "its salt is missing"),
     ("another kind of line", "turn_entries", forge(kind="thought"), "a message, a part or a result"),
     ("a line of another turn", "turn_entries", forge(turn_id="trn_x"), "belongs to nothing in this session"),
+    ("another id", "turns", forge(id="trn\nx"), "is not the id of a turn"),
     ("another digest", "turns", forge(digest="00" * 32), "digest of turn"),
     ("no digest", "turns", forge(digest=None), "a sealed turn has a digest"),
     ("another parent", "turns", forge(parent_id="trn_nowhere"), "neither in the store nor earlier"),
@@ -119,6 +120,13 @@ def test_an_altered_part_is_refused_at_the_line_of_its_turn(source: Source, targ
     assert json.loads(forged.splitlines()[line - 1])["table"] == "turns"
 
 
+def test_a_part_moved_to_another_message_of_its_session_is_refused(source: Source, target: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["main"])
+    messages = [json.loads(line)["id"] for line in group if line.startswith(b'{"table":"chat_messages"')]
+    refused = take(target, joined([change(group, "chat_parts", forge(message_id=messages[1]))]))[1]
+    assert "does not belong to the message it is listed with" in refused[0].why
+
+
 def drop(group: list[bytes], table: str, nth: int = 0) -> list[bytes]:
     places = [i for i, line in enumerate(group) if line.startswith(b'{"table":"%s"' % table.encode())]
     return signed([line for i, line in enumerate(group) if i != places[nth]])
@@ -131,7 +139,7 @@ def drop(group: list[bytes], table: str, nth: int = 0) -> list[bytes]:
         ("heads", "a reflog but no head"),
         ("reflog", "line 2 of the reflog"),
         ("turns", "belongs to nothing in this session"),
-        ("turn_entries", "digest of turn"),
+        ("turn_entries", "does not belong to the message"),
         ("chat_parts", "its row is missing"),
     ],
 )
@@ -140,6 +148,11 @@ def test_a_row_that_was_left_out_is_missed(table: str, why: str, source: Source,
     refused = take(target, joined([forged]))[1]
     assert why in refused[0].why
     assert sum(map(len, contents(target.path).values())) == 0
+
+
+def test_a_line_of_a_turn_that_was_left_out_is_missed(source: Source, target: palaver.Store) -> None:
+    forged = drop(group_of(source.data, source.ids["races"]), "turn_entries", nth=-1)
+    assert "digest of turn" in take(target, joined([forged]))[1][0].why
 
 
 def test_a_second_row_of_a_session_or_head_is_refused(source: Source, target: palaver.Store) -> None:
@@ -191,7 +204,7 @@ OPEN_FORGERIES = [
     ("events", 1, forge(kind="stray", data="{}"), "a stray's event names its turn"),
     ("turns", 0, forge(response_id="msg_nowhere"), "does not list the message"),
     ("turns", 0, forge(facts_json='{"metadata":7}'), "do not fold"),
-    ("turn_entries", 0, forge(seq=9), "not numbered 0 to n-1"),
+    ("turn_entries", 2, forge(seq=9), "not numbered 0 to n-1"),
 ]
 
 

@@ -73,17 +73,17 @@ def usage_falls_with_a_rewind() -> None:
 @planted
 def usage_is_counted_twice_in_the_session() -> None:
     """Every report of usage is added to the session once more."""
-    from palaver.core import turns
+    from palaver.core import response
     from palaver.db.queries import Q
 
-    count = turns.count_usage
+    count = response.count_usage
 
     def twice(tx: Any, turn: Any, usage: Any, cost: float) -> None:
         more = usage - turn.usage
         count(tx, turn, usage, cost)
-        tx.later(Q.add_usage, session=turn.session_id, **turns._usage_params(more), total=more.total, cost=0.0, now=0)
+        tx.later(Q.add_usage, session=turn.session_id, **more.columns(), total=more.total, cost=0.0, now=0)
 
-    turns.count_usage = twice
+    response.count_usage = twice
 
 
 @planted

@@ -26,9 +26,9 @@ def boundaries_are_not_synced() -> None:
 @planted
 def user_message_is_kept_in_memory() -> None:
     """What the user said is written when the turn is sealed."""
-    from palaver.core import turns
+    from palaver.core import sealing, turns
 
-    write, freeze = turns.write_messages, turns.freeze
+    write, freeze = turns.write_messages, sealing.freeze
     held: dict[str, Any] = {}
 
     def later(tx: Any, turn: Any, prepared: Any, *, last_at: int) -> None:
@@ -39,7 +39,7 @@ def user_message_is_kept_in_memory() -> None:
         write(tx, turn, prepared, last_at=last_at)
         freeze(tx, turn, status, before)
 
-    turns.write_messages, turns.freeze = later, at_the_end
+    turns.write_messages, sealing.freeze = later, at_the_end
 
 
 @planted
@@ -64,13 +64,13 @@ def chunks_are_acknowledged_early() -> None:
 @planted
 def assistant_row_is_made_at_begin() -> None:
     """The assistant's row is there before anything was said."""
-    from palaver.core import turns
+    from palaver.core import response, turns
 
     begin = turns.begin
 
     def eager(tx: Any, head: Any, *given: Any, **named: Any) -> Any:
         turn = begin(tx, head, *given, **named)
-        turns.open_response(tx, turn)
+        response.open_response(tx, turn)
         return turn
 
     turns.begin = eager  # type: ignore[assignment]
@@ -79,18 +79,18 @@ def assistant_row_is_made_at_begin() -> None:
 @planted
 def every_update_makes_a_row() -> None:
     """A part that changes gets a new row instead of its own."""
-    from palaver.core import turns
-    from palaver.core.rows import NewPart
+    from palaver.core import response, turns
+    from palaver.core.rows import prepare_part
 
-    write = turns.write_part
+    write = response.write_part
 
     def insert(tx: Any, turn: Any, index: int) -> str:
         if index < len(turn.part_ids):
-            row = NewPart(*turns._row_of(turn.fold.part(index)))
+            row = prepare_part(turn.fold.part(index))
             turns.insert_part(tx, turn.session_id, turn.response_id, index, row, 0)
         return write(tx, turn, index)
 
-    turns.write_part = insert  # type: ignore[assignment]
+    response.write_part = insert  # type: ignore[assignment]
 
 
 @planted
@@ -105,10 +105,10 @@ def leaves_cover_nothing() -> None:
 @planted
 def usage_is_kept_until_the_seal() -> None:
     """Tokens reach the session's row when the turn is sealed."""
-    from palaver.core import turns
+    from palaver.core import response, sealing
     from palaver.model import Usage
 
-    count, freeze = turns.count_usage, turns.freeze
+    count, freeze = response.count_usage, sealing.freeze
     held: dict[str, Any] = {}
 
     def later(tx: Any, turn: Any, usage: Any, cost: float) -> None:
@@ -121,7 +121,7 @@ def usage_is_kept_until_the_seal() -> None:
             count(tx, turn, *held.pop(turn.id))
         freeze(tx, turn, status, before)
 
-    turns.count_usage, turns.freeze = later, at_the_end
+    response.count_usage, sealing.freeze = later, at_the_end
 
 
 @planted
@@ -162,19 +162,19 @@ def nothing_is_recovered() -> None:
 @planted
 def open_tools_stay_open() -> None:
     """A seal leaves tool calls as they are."""
-    from palaver.core import turns
+    from palaver.core import sealing
 
-    turns.close_parts = lambda turn, status: None
+    sealing.close_parts = lambda turn, status: None
 
 
 @planted
 def dead_turns_are_called_complete() -> None:
     """Recovery seals a cut-off turn as completed, its tool calls as they are."""
-    from palaver.core import recovery, turns
+    from palaver.core import recovery, sealing
 
     finish = recovery.finish
     recovery.finish = lambda tx, head, turn_id, status, **said: finish(tx, head, turn_id, "completed", **said)
-    turns.close_parts = lambda turn, status: None
+    sealing.close_parts = lambda turn, status: None
 
 
 @planted

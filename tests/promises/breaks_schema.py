@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from palaver.core import heads, rows, turns, verify
+from palaver.core import heads, rows, sealing, verify
 from palaver.db.queries import Q, Query
 
 from .sabotage import planted
@@ -82,7 +82,7 @@ def a_late_output_lands_on_every_call_of_that_id() -> None:
 
 @planted
 def a_late_output_is_not_kept_after_the_seal() -> None:
-    turns.set_adrift = lambda tx, head, turn: None
+    sealing.set_adrift = lambda tx, head, turn: None
 
 
 @planted
@@ -123,4 +123,4 @@ def a_turn_may_go_anywhere() -> None:
 
 @planted
 def a_committed_turn_does_not_name_its_response() -> None:
-    turns._last_assistant = lambda prepared: None
+    sealing._last_assistant = lambda prepared: None

@@ -123,10 +123,10 @@ def archived_sessions_take_writes() -> None:
 @planted
 def parents_are_forgotten() -> None:
     """A turn that was committed whole has no parent."""
-    from palaver.core import turns
+    from palaver.core import sealing
 
-    commit = turns.commit
-    turns.commit = lambda *given, parent_id, **named: commit(*given, parent_id=None, **named)  # type: ignore[assignment]
+    commit = sealing.commit
+    sealing.commit = lambda *given, parent_id, **named: commit(*given, parent_id=None, **named)  # type: ignore[assignment]
 
 
 @planted

@@ -74,17 +74,15 @@ def command(
         def run(json: bool, store: str | None = None, **given: Any) -> int | None:
             return work(Call(store, json), **given)
 
-        options = [_STORE, _JSON] if store else [_JSON]
-        decorated: Any = run
-        for option in options:
-            decorated = option(decorated)
-        return click.command(name, cls=Command, examples=examples, keys=keys)(decorated)
+        made = click.command(name, cls=Command, examples=examples, keys=keys)(run)
+        made.params += [_STORE, _JSON] if store else [_JSON]
+        return made
 
     return make
 
 
-_JSON = click.option("--json", is_flag=True, help="Print JSON for programs; docs/cli.md has its keys.")
-_STORE = click.option("-s", "--store", metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
+_JSON = click.Option(["--json"], is_flag=True, help="Print JSON for programs; docs/cli.md has its keys.")
+_STORE = click.Option(["-s", "--store"], metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
 
 
 if TYPE_CHECKING:

@@ -65,10 +65,8 @@ def _section(name: str) -> str:
     return "\n".join(lines)
 
 
-def _options(made: Command) -> Iterator[click.Option]:
-    """Its own options first, then those that all have."""
-    own = [one for one in made.params if isinstance(one, click.Option)]
-    return iter(sorted(own, key=lambda option: option.name in ("json", "store")))
+def _options(made: Command) -> list[click.Option]:
+    return [one for one in made.params if isinstance(one, click.Option)]
 
 
 def _option(option: click.Option) -> tuple[str, str]:

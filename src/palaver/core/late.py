@@ -9,7 +9,7 @@ from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import ChunkError
 from ..folding import Fold
-from . import heads, metadata, rows, turns
+from . import heads, metadata, rows, sealing
 from .refs import entries_of, start_of_message
 
 
@@ -24,8 +24,8 @@ def keep(tx: Tx, turn_id: str, data: dict[str, Any]) -> str:
     message = _answered(tx, response_id, bool(row[22]), data)
     entries = entries_of(tx, turn_id)
     before = entries[: start_of_message(entries, response_id)]
-    turn = turns.commit(tx, head, before, [message], parent_id=parent_id, facts={"late": turn_id})
-    turns.set_adrift(tx, head, turn)
+    turn = sealing.commit(tx, head, before, [message], parent_id=parent_id, facts={"late": turn_id})
+    sealing.set_adrift(tx, head, turn)
     return turn.id
 
 

@@ -14,7 +14,7 @@ from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..model import Usage
-from . import digests, heads, metadata, previews, turns
+from . import digests, heads, metadata, previews, response, sealing
 from .heads import Head
 from .turns import Entry, OpenTurn
 
@@ -79,7 +79,7 @@ def adopt(tx: Tx, head: Head, found: list[LooseMessage]) -> Head:
     for group in _grouped(found):
         lines = [line for message in group for line in lines_of(tx, message)]
         status = "aborted" if _has_open_tool(tx, group) else "completed"
-        turn = turns.commit(
+        turn = sealing.commit(
             tx,
             head,
             lines,
@@ -100,7 +100,7 @@ def take_in(tx: Tx, turn: OpenTurn, found: list[LooseMessage]) -> None:
     groups = _groups_of(tx, turn)
     groups += [(m.created_at, m.id, lines_of(tx, m)) for m in found]
     groups.sort(key=lambda group: (group[0], group[1]))
-    turns.set_usage(tx, turn, turn.usage + usage_of(found), turn.cost)
+    response.set_usage(tx, turn, turn.usage + usage_of(found), turn.cost)
     tx.later(Q.drop_entries, turn=turn.id)
     turn.entries, turn.messages = [], 0
     for _, _, lines in groups:

@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..db.database import Tx
 from ..db.queries import Q
-from . import heads, loose, turns, visibility
+from . import heads, loose, sealing, turns, visibility
 from .heads import Head
 
 IsDead = Callable[[str], bool]
@@ -52,9 +52,9 @@ def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: 
     """Seal a turn from its rows and put it on the path; what else stood there is off it now."""
     turn = turns.load(tx, turn_id)
     beside = loose.find(tx, head.session_id, max(0, head.looked_at - loose.MARGIN_MS))
-    turns.freeze(tx, turn, status, (lambda: loose.take_in(tx, turn, beside)) if beside else None)
+    sealing.freeze(tx, turn, status, (lambda: loose.take_in(tx, turn, beside)) if beside else None)
     head = heads.take(tx, head.session_id, stamps=0)
-    head = turns.land(tx, head, turn, kind=kind, reason=reason)
+    head = sealing.land(tx, head, turn, kind=kind, reason=reason)
     visibility.hide_open_turns(tx, head)
     return head
 
@@ -62,7 +62,7 @@ def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: 
 def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
     """Seal a turn from its rows as a stray."""
     turn = turns.load(tx, turn_id)
-    turns.freeze(tx, turn, status)
+    sealing.freeze(tx, turn, status)
     head = heads.take(tx, head.session_id, stamps=0)
-    turns.set_adrift(tx, head, turn)
+    sealing.set_adrift(tx, head, turn)
     return head

@@ -13,7 +13,7 @@ from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import MessageNotFound, NothingToUndo, NotOnPath, Refused, TurnNotFound
-from . import heads, turns, visibility
+from . import heads, sealing, visibility
 from .heads import Head
 from .turns import Entry, OpenTurn
 
@@ -125,7 +125,7 @@ def _finished(entries: list[Entry], response_id: str | None) -> list[Entry]:
 
 def _sibling(tx: Tx, head: Head, parent_id: str | None, lines: list[Entry]) -> OpenTurn:
     lines = [e for e in lines if e.kind == "result" or e.leaf is not None]
-    return turns.commit(tx, head, lines, [], parent_id=parent_id)
+    return sealing.commit(tx, head, lines, [], parent_id=parent_id)
 
 
 def move(tx: Tx, head: Head, to: str | None, *, kind: str, reason: str | None, ref_seq: int | None = None) -> Head:

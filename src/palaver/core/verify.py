@@ -16,7 +16,7 @@ from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import BadValue, ChunkError
 from ..model import Problem, Usage
-from . import digests, heads, metadata, previews, rows, transcript, turns
+from . import digests, heads, metadata, previews, response, rows, transcript, turns
 
 Repair = Callable[[Tx], None]
 Finding = tuple[Problem, Repair | None]
@@ -129,7 +129,7 @@ def _open_turn(tx: Tx, row: Row) -> Iterator[Finding]:
 
         def repair(tx: Tx) -> None:
             for index in range(len(right)):
-                turns.write_part(tx, turn, index)
+                response.write_part(tx, turn, index)
 
         yield _stale("part-rows", row[10], f"the part rows of waiting turn {row[0]} are not its fold", repair)
 
@@ -173,10 +173,7 @@ def _rollups(row: Row, messages: list[Row]) -> Iterator[Finding]:
     if (*right.counts(), right.total) != row[5:11]:
 
         def repair(tx: Tx) -> None:
-            counts = dict(
-                zip(("input", "output", "reasoning", "cache_read", "cache_write"), right.counts(), strict=True)
-            )
-            tx.run(Q.set_rollups, session=row[0], total=right.total, **counts)
+            tx.run(Q.set_rollups, session=row[0], total=right.total, **right.columns())
 
         yield _stale("rollups", row[0], f"the session's tokens are {right.counts()}, not {row[5:10]}", repair)
 

@@ -12,7 +12,7 @@ from .. import ids
 from ..db.database import Tx
 from ..db.queries import Q
 from ..model import TurnInfo, Usage
-from . import heads, loose, prelude, previews, turns, visibility
+from . import heads, loose, prelude, previews, sealing, turns, visibility
 from .heads import Head
 from .prelude import Room
 from .rows import NewMessage
@@ -40,7 +40,7 @@ def commit_fast(tx: Tx, room: Room, given: Whole) -> TurnInfo:
         raise InTheWay
     head = moved.head._replace(revision=moved.head.revision - 1)
     turn = _write(tx, head, given, [], parent_id=moved.parent_id, turn_id=turn_id)
-    turns.touch(tx, turn)
+    sealing.touch(tx, turn)
     heads.log_advance(tx, moved, kind="seal")
     return _info(turn)
 
@@ -58,7 +58,7 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
     beside = loose.find(tx, given.session_id, max(0, head.looked_at - loose.MARGIN_MS)) if head.open_turns else []
     lines = [line for message in beside for line in loose.lines_of(tx, message)]
     turn = _write(tx, head, given, lines, parent_id=head.turn_id, counted=loose.usage_of(beside))
-    head = turns.land(tx, head, turn, kind="seal")
+    head = sealing.land(tx, head, turn, kind="seal")
     if beside:
         tx.later(Q.set_preview, session=given.session_id, preview=previews.recompute(tx, given.session_id))
     if head.open_turns:
@@ -76,7 +76,7 @@ def _write(
     turn_id: str | None = None,
     counted: Usage = turns.NOTHING,
 ) -> OpenTurn:
-    return turns.commit(
+    return sealing.commit(
         tx,
         head,
         lines,

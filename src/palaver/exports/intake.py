@@ -1,4 +1,4 @@
-"""A checked group goes into the store: all of it in the caller's transaction, or `Refused`.
+"""A checked group goes into the store: all of it in the caller's transaction, or `Rejected`.
 
 FRESH: the session is not there. MERGE: a husk arrives where the session, or another husk of it, is; rows that are
 there stay, a husk takes in what it lacks. COMPLETE: the whole session arrives where there is a husk of it.
@@ -18,7 +18,7 @@ from . import proof, tables
 from .groups import Group
 from .husks import is_husk, usage_of
 from .lines import known_fields
-from .outcome import Refused
+from .outcome import Rejected
 from .tables import Table
 
 FRESH, MERGE, COMPLETE = "fresh", "merge", "complete"
@@ -65,8 +65,8 @@ class _TurnIds:
 def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
     """Put a group into the store and prove it; False if everything was there."""
     standing = tx.one(Q.import_standing, session=arrival.session_id)
-    if (standing is None) != (mode == FRESH):
-        raise Refused(arrival.first - 1, "another program changed this session in the meantime; import it again")
+    if (standing is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*(standing or (None, None)))):
+        raise Rejected(arrival.first - 1, "another program changed this session in the meantime; import it again")
     if mode == COMPLETE:
         tx.run(Q.drop_head, session=arrival.session_id)
         tx.run(Q.drop_reflog, session=arrival.session_id)
@@ -94,7 +94,7 @@ def _put(tx: Tx, arrival: Arrival, mode: str, number: int, table: Table, row: di
     if mode == COMPLETE and table is tables.MESSAGES and tx.run(Q.complete_message, **row):
         return 1
     if not _may_be_there(tx, arrival, mode, table, row):
-        raise Refused(number, _in_the_way(tx, table, row))
+        raise Rejected(number, _in_the_way(tx, table, row))
     return 0
 
 
@@ -102,7 +102,7 @@ def _check(number: int, table: Table, row: dict[str, Any]) -> None:
     try:
         proof.check_row(table, row)
     except BadValue as error:
-        raise Refused(number, str(error)) from None
+        raise Rejected(number, str(error)) from None
 
 
 def _may_be_there(tx: Tx, arrival: Arrival, mode: str, table: Table, row: dict[str, Any]) -> bool:
@@ -142,7 +142,7 @@ def _settle_merge(tx: Tx, arrival: Arrival, revision: int | None, deleted_at: in
     session_id = arrival.session_id
     if not is_husk(revision, deleted_at):
         why = f"session {session_id} exists and lacks rows that others in this file stand on; nothing was changed"
-        raise Refused(arrival.first - 1, why)
+        raise Rejected(arrival.first - 1, why)
     for _, table, row in arrival:
         if table in (tables.FOREIGN_IDS, tables.PROMPTS):
             tx.run(table.put, **row, group=session_id)
@@ -158,4 +158,4 @@ def _refuse_leftovers(tx: Tx, arrival: Arrival, counts: dict[str, int]) -> None:
         (number,) = tx.one(query, session=arrival.session_id) or (0,)
         if number != counts[table.name]:
             why = f"what the store has of {arrival.session_id} differs: {number - counts[table.name]} {table.name} more"
-            raise Refused(arrival.first - 1, why)
+            raise Rejected(arrival.first - 1, why)

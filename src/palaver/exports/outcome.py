@@ -44,7 +44,7 @@ class Refusal(msgspec.Struct, frozen=True):
     why: str
 
 
-class Refused(Exception):
+class Rejected(Exception):
     """Inside an import: stop with this group, and take back what it wrote."""
 
     def __init__(self, line: int, why: str) -> None:

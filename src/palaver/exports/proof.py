@@ -10,15 +10,15 @@ from collections.abc import Iterator
 from hashlib import sha256
 from typing import Any
 
-from .. import canonical
-from ..core import digests, heads, metadata, turns
+from .. import canonical, ids
+from ..core import digests, heads, metadata, sealing, turns
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import BadValue
 from ..model import OPEN, SEALED, Usage
 from . import tables
 from .groups import batches
-from .outcome import Refused
+from .outcome import Rejected
 from .tables import Table
 
 _PAGE = 500
@@ -27,6 +27,8 @@ _PAGE = 500
 def check_row(table: Table, row: dict[str, Any]) -> None:
     """What one row must fulfil beyond the types of its columns."""
     if table is tables.TURNS:
+        if not ids.is_ours(ids.TURN, row["id"]):
+            raise BadValue(f"{row['id']!r:.60} is not the id of a turn")
         if row["status"] not in (OPEN if row["sealed_at"] is None else SEALED):
             raise BadValue(f"a turn that is {row['status']!r:.20} cannot have that sealed_at")
         if (row["digest"] is None) != (row["sealed_at"] is None):
@@ -48,12 +50,12 @@ def prove(tx: Tx, session_id: str, rows: Iterator[tuple[int, dict[str, Any]]], f
         try:
             _prove_turn(tx, row)
         except BadValue as error:
-            raise Refused(number, str(error)) from None
+            raise Rejected(number, str(error)) from None
     if own:
         try:
             _prove_head(tx, session_id)
         except BadValue as error:
-            raise Refused(first - 1, str(error)) from None
+            raise Rejected(first - 1, str(error)) from None
 
 
 # ---------------------------------------------------------------- turns
@@ -65,10 +67,13 @@ def _prove_turn(tx: Tx, row: dict[str, Any]) -> None:
     if there is None or (there[1], there[9]) != (row["parent_id"], row["digest"]):
         raise BadValue(f"turn {turn_id} is in the store with another content")
     parent = _parent(tx, turn_id, row["parent_id"])
-    leaves, messages = [], 0
+    leaves, messages, owner = [], 0, None
     for line in _lines(tx, turn_id):
         _prove_line(line, sealed)
-        messages += line[0] == "message"
+        if line[0] == "message":
+            messages, owner = messages + 1, line[1]
+        elif line[0] == "part" and line[5] is not None and line[7] != owner:
+            raise BadValue(f"the part {line[1]} does not belong to the message it is listed with")
         if line[3] is not None:
             leaves.append(line[3])
     if not sealed:
@@ -104,7 +109,7 @@ def _lines(tx: Tx, turn_id: str) -> Iterator[Row]:
 
 
 def _prove_line(line: Row, sealed: bool) -> None:
-    kind, ref, salt, leaf, name, stored, told = line
+    kind, ref, salt, leaf, name, stored, told, _ = line
     if kind == "result" or (leaf is None and not sealed):
         return
     if leaf is None:
@@ -125,7 +130,7 @@ def _prove_open(tx: Tx, turn_id: str) -> None:
     """An open turn will be recovered or resumed from its events: that must not fail then."""
     try:
         turn = turns.load(tx, turn_id)
-        turns.close_parts(turn, "aborted")
+        sealing.close_parts(turn, "aborted")
         for index in range(len(turn.fold.parts)):
             canonical.refuse_depth(canonical.dump(turn.fold.part(index)))
     except Exception as error:  # whatever hostile chunks make of the fold, it must not reach the next open

@@ -21,7 +21,7 @@ from .groups import Group
 from .husks import is_husk
 from .intake import COMPLETE, FRESH, MERGE, Arrival, take_in
 from .lines import Lines, fields_of
-from .outcome import Progress, Refusal, Refused, Summary
+from .outcome import Progress, Refusal, Rejected, Summary
 from .tables import Table
 
 _IN_MEMORY = 4 << 20
@@ -127,7 +127,7 @@ class _Import:
                 return self._skip()
             try:
                 self._settle(arrival)
-            except Refused as error:
+            except Rejected as error:
                 self._refuse(error.line, session_id, error.why)
         return True
 
@@ -248,7 +248,7 @@ def _compare(tx: Tx, arrival: Arrival) -> str | None:
         return MERGE
     if is_husk(*row):
         return COMPLETE
-    raise Refused(arrival.first - 1, f"session {arrival.session_id} exists and differs; nothing was changed")
+    raise Rejected(arrival.first - 1, f"session {arrival.session_id} exists and differs; nothing was changed")
 
 
 def _content_of(tx: Tx, arrival: Arrival) -> bytes:

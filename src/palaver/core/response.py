@@ -1,0 +1,141 @@
+"""The response of an open turn: its message row, its part rows, its metadata, and the tokens it took.
+
+The rows follow the fold. A row that already holds what the fold says is not written again.
+"""
+
+from __future__ import annotations
+
+from .. import canonical, ids
+from ..clock import now_ms
+from ..db.database import Tx
+from ..db.queries import Q
+from ..folding import MISSING
+from ..model import Usage
+from . import heads, metadata
+from .rows import tool_columns
+from .turns import NOTHING, OpenTurn, sealed_error
+
+
+def open_response(tx: Tx, turn: OpenTurn) -> int:
+    """The assistant's row, made with its first chunk. Returns the event number reserved for that chunk."""
+    head = heads.take(tx, turn.session_id, stamps=1, events=1)
+    heads.refuse_gone(head)
+    given = turn.fold.id
+    free = ids.is_ours(ids.MESSAGE, given) and not tx.one(Q.message_is_taken, id=given)
+    response = given if free else ids.mint(ids.MESSAGE)
+    if tx.run(Q.set_response, response=response, turn=turn.id, fence=turn.fence) != 1:
+        raise sealed_error(tx, turn.id)
+    hidden = None if head.revision == turn.base_revision else head.last_at
+    turn.saved_metadata = (turn.given_metadata, turn.row_usage)
+    text = metadata.dress(turn.given_metadata, usage=turn.row_usage, hidden_at=hidden)
+    tx.later(
+        Q.insert_message,
+        id=response,
+        session=turn.session_id,
+        role="assistant",
+        metadata=text,
+        at=head.last_at,
+    )
+    turn.add(tx, "message", response, None if free else given or None)
+    turn.response_id = response
+    return head.event_seq
+
+
+def rename_response(tx: Tx, turn: OpenTurn) -> None:
+    """A `start` that came later says what the client calls the message."""
+    line = next(e for e in turn.entries if e.kind == "message" and e.ref == turn.response_id)
+    known_as = turn.fold.id if turn.fold.id and turn.fold.id != line.ref else None
+    if known_as != line.client_id:
+        line.client_id = known_as
+        tx.later(Q.set_client_id, turn=turn.id, seq=line.seq, client=known_as)
+
+
+def write_part(tx: Tx, turn: OpenTurn, index: int) -> str:
+    """Bring a part's row up to the fold; a new part gets its row."""
+    for missing in range(len(turn.part_ids), index):
+        _insert_row(tx, turn, missing)
+    if index == len(turn.part_ids):
+        return _insert_row(tx, turn, index)
+    part = turn.fold.part(index)
+    data = canonical.dump(part)
+    if turn.rows.get(index) != hash(data):
+        canonical.refuse_depth(data)
+        call, state = tool_columns(part)
+        params = {"id": turn.part_ids[index], "type": part["type"], "data": data, "call": call, "state": state}
+        tx.later(Q.update_part, now=now_ms(), **params)
+        turn.rows[index] = hash(data)
+    return data
+
+
+def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str:
+    assert turn.response_id is not None
+    part = turn.fold.part(index)
+    data = canonical.dump(part)
+    canonical.refuse_depth(data)
+    call, state = tool_columns(part)
+    row_id = ids.mint(ids.PART)
+    tx.later(
+        Q.insert_streamed_part,
+        id=row_id,
+        message=turn.response_id,
+        session=turn.session_id,
+        place=index,
+        type=part["type"],
+        data=data,
+        call=call,
+        state=state,
+        at=now_ms(),
+    )
+    turn.part_ids.append(row_id)
+    turn.rows[index] = hash(data)
+    return data
+
+
+def write_metadata(tx: Tx, turn: OpenTurn) -> None:
+    """Bring the response's metadata up to the fold, and count usage that arrived in it."""
+    _count_metadata_usage(tx, turn)
+    if turn.response_id is None or turn.saved_metadata == (turn.given_metadata, turn.row_usage):
+        return
+    turn.saved_metadata = (turn.given_metadata, turn.row_usage)
+    row = tx.one(Q.get_message, id=turn.response_id)
+    if row is None:  # another program removed the row; verify says so
+        return
+    hidden = metadata.hidden_stamp(row[3])
+    text = metadata.dress(turn.given_metadata, usage=turn.row_usage, hidden_at=hidden)
+    if text != row[3]:
+        tx.later(Q.set_message_metadata, id=turn.response_id, metadata=text, now=now_ms())
+
+
+def _count_metadata_usage(tx: Tx, turn: OpenTurn) -> None:
+    """`messageMetadata.usage` is the whole usage so far: only what is new is added. It wins over what we were told."""
+    if turn.fold.metadata is MISSING:
+        return
+    given = Usage.from_metadata(canonical.parse(turn.given_metadata))
+    if given is None:
+        return
+    if given != turn.usage or turn.told:
+        turn.told = False
+        count_usage(tx, turn, given, turn.cost)
+
+
+def set_usage(tx: Tx, turn: OpenTurn, usage: Usage, cost: float) -> None:
+    turn.usage, turn.cost = usage, cost
+    tx.later(Q.set_usage, turn=turn.id, **usage.columns(), cost=cost, told=int(turn.told))
+
+
+def count_usage(tx: Tx, turn: OpenTurn, usage: Usage, cost: float) -> None:
+    """Set the turn's usage and add the difference to the session's rollups."""
+    more = usage - turn.usage
+    tx.later(
+        Q.add_usage,
+        session=turn.session_id,
+        **more.columns(),
+        total=more.total,
+        cost=cost - turn.cost,
+        now=now_ms(),
+    )
+    set_usage(tx, turn, usage, cost)
+
+
+def has_caller_usage(turn: OpenTurn) -> bool:
+    return not turn.told and turn.usage != NOTHING

@@ -1,0 +1,174 @@
+"""Sealing: final rows, leaves and digest; then the turn lands on the path, or is set adrift as a stray.
+
+`commit` writes a turn that comes whole, sealed from the start.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import canonical, ids
+from ..clock import now_ms
+from ..db.database import Tx
+from ..db.queries import Q
+from ..model import SEALED, Usage
+from . import digests, heads, metadata, response
+from .heads import Head
+from .rows import NewMessage
+from .turns import NOTHING, Entry, OpenTurn, record_event, write_messages
+
+INTERRUPTED = "interrupted"
+
+
+def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None] | None = None) -> None:
+    """Everything a seal writes except the head: final rows, leaves, digest. The caller knows that the turn is open."""
+    assert status in SEALED
+    close_parts(turn, status)
+    response.write_metadata(tx, turn)
+    _fill_response(tx, turn)
+    if before_digest is not None:
+        before_digest()
+    digest = digests.turn(turn.thread.digest, turn.kind, [e.leaf for e in turn.entries if e.leaf is not None])
+    tx.later(
+        Q.seal_turn,
+        turn=turn.id,
+        status=status,
+        now=now_ms(),
+        digest=digest,
+        thread_tokens=turn.thread.tokens + turn.usage.total,
+        thread_messages=turn.thread.messages + turn.messages,
+        facts=canonical.encode(turn.facts),
+        fence=turn.fence,
+    )
+    turn.status = status
+
+
+def close_parts(turn: OpenTurn, status: str) -> None:
+    """No tool call stays open for ever: what has no result gets one that says so."""
+    turn.fold.close(INTERRUPTED, text_state=status != "completed")
+
+
+def _fill_response(tx: Tx, turn: OpenTurn) -> None:
+    if turn.response_id is None:
+        return
+    line = next(e for e in turn.entries if e.kind == "message" and e.ref == turn.response_id)
+    line.salt = digests.new_salt()
+    line.leaf = digests.leaf(line.salt, "assistant", turn.given_metadata)
+    tx.later(Q.fill_entry, turn=turn.id, seq=line.seq, salt=line.salt, leaf=line.leaf)
+    for index, part in enumerate(turn.fold.parts):
+        data = response.write_part(tx, turn, index)
+        salt = digests.new_salt()
+        turn.add(tx, "part", turn.part_ids[index], None, salt, digests.leaf(salt, part["type"], data))
+
+
+def land(tx: Tx, head: Head, turn: OpenTurn, *, kind: str, reason: str | None = None) -> Head:
+    """Put a frozen turn on the path: the compare-and-swap of the head from its parent to it."""
+    touch(tx, turn)
+    return heads.move(tx, head, turn.id, kind=kind, reason=reason)
+
+
+def touch(tx: Tx, turn: OpenTurn) -> None:
+    """The session is younger now, and its model is this turn's."""
+    model = turn.facts.get("model")
+    if model is None:
+        tx.later(Q.touch_session, session=turn.session_id, now=now_ms())
+    else:
+        tx.later(Q.touch_session_model, session=turn.session_id, now=now_ms(), model=canonical.encode(model))
+
+
+def set_adrift(tx: Tx, head: Head, turn: OpenTurn) -> None:
+    """A frozen turn that no head points at: a stray. Its rows are hidden, its event can be found again."""
+    for message_id, text in tx.all(Q.home_messages_of_turn, turn=turn.id, session=turn.session_id):
+        if not metadata.is_hidden(text) and not _is_listed_elsewhere(tx, head, message_id, turn.id):
+            tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.hide(text, now_ms()), now=now_ms())
+    record_event(tx, head, "stray", turn, {"turn": turn.id, "status": turn.status})
+
+
+def _is_listed_elsewhere(tx: Tx, head: Head, message_id: str, turn_id: str) -> bool:
+    """On the head's path, or in an open turn that stands on the head: then it stays visible."""
+    others = [row[0] for row in tx.all(Q.turns_of_message, message=message_id) if row[0] != turn_id]
+    if not others:
+        return False
+    visible = {row[0] for row in tx.all(Q.path, turn=head.turn_id)}
+    visible |= {row[0] for row in tx.all(Q.open_turns, session=head.session_id) if row[1] == head.revision}
+    return any(other in visible for other in others)
+
+
+def commit(
+    tx: Tx,
+    head: Head,
+    lines: list[Entry],
+    prepared: list[NewMessage],
+    *,
+    kind: str = "turn",
+    status: str = "completed",
+    parent_id: str | None,
+    turn_id: str | None = None,
+    facts: dict[str, Any] | None = None,
+    counted: Usage = NOTHING,
+) -> OpenTurn:
+    """A turn that is written and sealed in one transaction. The caller moves the head, or does not. `counted` is usage
+    of the lines that is in the session's sums already."""
+    thread = heads.thread_of(tx, parent_id)
+    new = turn_id or ids.mint(ids.TURN)
+    turn = OpenTurn(new, head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
+    for entry in lines:
+        turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
+    write_messages(tx, turn, prepared, last_at=head.last_at)
+    new_usage = _usage_of(prepared)
+    usage = new_usage + counted
+    answer = _last_assistant(prepared) or _last_listed_answer(tx, lines)
+    digest = digests.turn(thread.digest, kind, [e.leaf for e in turn.entries if e.leaf is not None])
+    tx.later(
+        Q.insert_sealed_turn,
+        id=turn.id,
+        parent=parent_id,
+        session=turn.session_id,
+        revision=turn.base_revision,
+        begin_seq=turn.begin_seq,
+        kind=kind,
+        status=status,
+        now=head.last_at,
+        digest=digest,
+        depth=thread.depth + 1,
+        thread_tokens=thread.tokens + usage.total,
+        thread_messages=thread.messages + turn.messages,
+        response=answer,
+        **usage.columns(),
+        cost=0.0,
+        told=0,
+        facts=canonical.encode(turn.facts),
+    )
+    if new_usage != NOTHING:
+        tx.later(
+            Q.add_usage,
+            session=turn.session_id,
+            **new_usage.columns(),
+            total=new_usage.total,
+            cost=0.0,
+            now=now_ms(),
+        )
+    turn.status, turn.digest, turn.usage = status, digest, usage
+    turn.response_id, turn.at = answer, head.last_at
+    return turn
+
+
+def _usage_of(prepared: list[NewMessage]) -> Usage:
+    total = Usage()
+    for message in prepared:
+        if message.role == "assistant" and '"usage"' in message.metadata:
+            total += Usage.from_metadata(canonical.parse(message.metadata)) or Usage()
+    return total
+
+
+def _last_assistant(prepared: list[NewMessage]) -> str | None:
+    return next((m.id for m in reversed(prepared) if m.role == "assistant"), None)
+
+
+def _last_listed_answer(tx: Tx, lines: list[Entry]) -> str | None:
+    for entry in reversed(lines):
+        row = tx.one(Q.get_message, id=entry.ref) if entry.kind == "message" else None
+        if row is not None and row[2] == "assistant":
+            return entry.ref
+    return None
