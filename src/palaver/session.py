@@ -26,7 +26,6 @@ from .core import (
     whole,
 )
 from .core.heads import Head
-from .core.transcript import Message as StoredMessage
 from .core.turns import Entry
 from .db.database import Tx
 from .db.queries import Q
@@ -36,6 +35,8 @@ from .recorder import Turn
 
 if TYPE_CHECKING:
     from .store import Store
+
+StoredMessage = transcript.Message
 
 
 class Session:

@@ -18,10 +18,10 @@ LAYERS = [
     {"folding"},
     {"db"},
     {"core"},
-    {"recorder"},
+    {"exports", "recorder"},
     {"session"},
     {"store"},
-    {"__init__", "exports"},
+    {"__init__"},
     {"cli", "testing"},
     {"__main__"},
 ]

@@ -58,7 +58,7 @@ def _turns(tx: Tx, all_turns: dict[str, Row]) -> Iterator[Finding]:
     told = {row[10]: True for row in all_turns.values() if row[10] and row[22]}
     for row in all_turns.values():
         lines = tx.all(Q.stored_lines, turn=row[0])
-        yield from _leaves(lines, told)
+        yield from _leaves(lines, told, sealed=row[8] is not None)
         if row[8] is None:
             yield from _open_turn(tx, row)
             continue
@@ -67,10 +67,17 @@ def _turns(tx: Tx, all_turns: dict[str, Row]) -> Iterator[Finding]:
         yield from _thread(row, lines, all_turns)
 
 
-def _leaves(lines: list[Row], told: dict[str, bool]) -> Iterator[Finding]:
-    for _, kind, ref, salt, leaf, role, meta, _, part_type, data in lines:
-        if kind == "result" or leaf is None or salt is None:
+def _leaves(lines: list[Row], told: dict[str, bool], *, sealed: bool) -> Iterator[Finding]:
+    owner = None
+    for _, kind, ref, salt, leaf, role, meta, _, part_type, data, message_id in lines:
+        if kind == "result" or (leaf is None and not sealed):
             continue
+        owner = ref if kind == "message" else owner
+        if leaf is None or salt is None:
+            yield _wrong("altered", ref, f"the {kind} {ref} is sealed without its {'salt' if leaf else 'leaf'}")
+            continue
+        if kind == "part" and data is not None and message_id != owner:
+            yield _wrong("altered", ref, f"part {ref} was moved from message {owner} to {message_id}")
         name, stored = (role, meta) if kind == "message" else (part_type, data)
         if stored is None:
             yield _wrong("missing", ref, f"the {kind} {ref} is listed but its row is gone")

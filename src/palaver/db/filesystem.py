@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import stat
-from pathlib import Path
 
 from ..errors import NotAStore, StoreReadOnly, UnsafeFileSystem
 
@@ -74,7 +73,8 @@ def refuse_unsafe(folder: str) -> None:
 def kind_of(folder: str) -> str:
     """The file system type of the mount that holds `folder`; '' where the system does not tell."""
     try:
-        lines = Path(MOUNTS).read_text(errors="surrogateescape").splitlines()
+        with open(MOUNTS, errors="surrogateescape") as file:
+            lines = file.read().splitlines()
     except OSError:
         return ""
     real = os.path.realpath(folder)

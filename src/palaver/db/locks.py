@@ -12,7 +12,6 @@ import os
 import re
 import threading
 import weakref
-from pathlib import Path
 
 _INHERITED: weakref.WeakSet[Waiter | WriteQueue | OwnerFile] = weakref.WeakSet()
 
@@ -88,7 +87,8 @@ class WriteQueue:
         """Who holds the lock, as far as the kernel tells."""
         inode = os.fstat(self._fd).st_ino
         try:
-            table = Path("/proc/locks").read_text()
+            with open("/proc/locks") as file:
+                table = file.read()
         except OSError:
             return None
         found = re.search(rf"FLOCK\s+ADVISORY\s+WRITE (\d+) \S+:{inode} ", table)

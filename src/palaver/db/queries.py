@@ -6,14 +6,13 @@ engines; `greatest(` is spelled `max(` on SQLite.
 
 from __future__ import annotations
 
+import os
 import re
 from collections.abc import Callable, Iterator
-from functools import lru_cache
 from operator import itemgetter
-from pathlib import Path
 from typing import Any
 
-_SQL = Path(__file__).parent / "sql"
+_SQL = os.path.join(os.path.dirname(__file__), "sql")
 _HEADER = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _COMMENT = re.compile(r"--[^\n]*")
@@ -43,41 +42,51 @@ def _binder(names: tuple[str, ...]) -> Callable[[dict[str, Any]], tuple[Any, ...
     return itemgetter(*names)
 
 
-def parse(source: str) -> Iterator[Query]:
+def bodies(source: str) -> Iterator[tuple[str, str]]:
+    """(name, text as written) of each statement in a file."""
     headers = list(_HEADER.finditer(source))
     for header, following in zip(headers, [*headers[1:], None], strict=True):
-        body = source[header.end() : following.start() if following else len(source)]
-        yield Query(header[1], for_sqlite(_COMMENT.sub("", body)))
+        yield header[1], source[header.end() : following.start() if following else len(source)]
 
 
 def for_sqlite(text: str) -> str:
-    return " ".join(text.split()).replace("greatest(", "max(").rstrip("; ") + ";"
+    return " ".join(_COMMENT.sub("", text).split()).replace("greatest(", "max(").rstrip("; ") + ";"
 
 
 class Queries:
-    """All named statements, as attributes."""
+    """All named statements, as attributes; each is made ready when it is first used."""
 
     def __init__(self, *sources: str) -> None:
+        self._bodies: dict[str, str] = {}
         for source in sources:
-            for query in parse(source):
-                if query.name in self.__dict__:
-                    raise ValueError(f"two statements are named {query.name}")
-                self.__dict__[query.name] = query
+            for name, body in bodies(source):
+                if name in self._bodies:
+                    raise ValueError(f"two statements are named {name}")
+                self._bodies[name] = body
 
     def __getattr__(self, name: str) -> Query:
-        raise AttributeError(f"no statement is named {name}")
+        body = self._bodies.get(name)
+        if body is None:
+            raise AttributeError(f"no statement is named {name}")
+        query = self.__dict__[name] = Query(name, for_sqlite(body))
+        return query
 
     def __iter__(self) -> Iterator[Query]:
-        return iter(self.__dict__.values())
+        return (getattr(self, name) for name in self._bodies)
 
 
-@lru_cache(maxsize=1)
 def _load() -> Queries:
-    return Queries(*(path.read_text("utf-8") for path in sorted((_SQL / "queries").glob("*.sql"))))
+    folder = os.path.join(_SQL, "queries")
+    return Queries(*(_read(os.path.join(folder, name)) for name in sorted(os.listdir(folder)) if name.endswith(".sql")))
+
+
+def _read(path: str) -> str:
+    with open(path, encoding="utf-8") as file:
+        return file.read()
 
 
 def schema() -> str:
-    return (_SQL / "schema.sql").read_text("utf-8")
+    return _read(os.path.join(_SQL, "schema.sql"))
 
 
 Q = _load()

@@ -6,7 +6,7 @@ SELECT id, parent_id, session_id, kind, status, base_revision, depth, started_at
 
 -- name: stored_lines
 -- A turn's lines beside the rows that they are about.
-SELECT e.seq, e.kind, e.ref, e.salt, e.leaf, m.role, m.metadata_json, m.session_id, p.type, p.data_json
+SELECT e.seq, e.kind, e.ref, e.salt, e.leaf, m.role, m.metadata_json, m.session_id, p.type, p.data_json, p.message_id
   FROM turn_entries e
   LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
   LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
