@@ -37,7 +37,7 @@ MALFORMED = (
     {"kind": "text"},
     "[1, 2]",
 )
-FORK_PLACES = ("head", "turn", "message", "open turn", "stray", "open message")
+PLACES = ("stray", "open turn", "open message", "message", "turn")
 PICK = st.integers(0, 1_000)
 real_ns = time.time_ns
 
@@ -190,25 +190,23 @@ class Machine(RuleBasedStateMachine):
         parent = self.choose(pick) if spawn else None
         new = self.writer(pick)[1].sessions.create(agent="coder", parent=parent.id if parent else None)
         self.world.create(new.id, parent.id if parent else None)
+        self.both(new.regenerate, lambda _: self.world.answer_again(new.id, None, None, ""))
         self.note("spawn" if parent else "create")
 
     @precondition(has_room)
-    @rule(
-        pick=PICK, where=st.sampled_from(["head", "turn", "message", "open turn", "stray", "open message"]), place=PICK
-    )
-    def fork(self, pick: int, where: str, place: int) -> None:
-        session = self.choose(pick, archived=True)
+    @rule(pick=PICK, where=st.integers(0, 5), place=PICK)
+    def fork(self, pick: int, where: int, place: int) -> None:
+        session = self.choose(pick, Session.read, archived=True)
         if session is None:
             return
-        at = self._place(session, where, place)
-        if at is None and where != "head":
-            return
-        self.note(f"fork at {where}")
+        places = ["head", *(name for name in PLACES if self._place(session, name, 0))]
+        at = self._place(session, places[where % len(places)], place)
         name = None if at is None else (at.id if isinstance(at, Turn) else at.shown_id())
         self.both(
             lambda: self.session(session.id, pick).fork(at=name).id,
             lambda new: self.world.fork(session.id, new, at),
         )
+        self.note(f"fork at {places[where % len(places)]}")
 
     def _place(self, session: Session, where: str, pick: int) -> Turn | Entry | None:
         found: list[Any] = {
@@ -222,48 +220,47 @@ class Machine(RuleBasedStateMachine):
         return found[pick % len(found)] if found else None
 
     @precondition(is_open)
-    @rule(pick=PICK)
-    def archive(self, pick: int) -> None:
+    @rule(pick=PICK, keep=st.booleans())
+    def archive(self, pick: int, keep: bool) -> None:
+        """Read-only; turns that are open may go on."""
         session = self.choose(pick)
         assert session is not None
-        self.both(lambda: self.session(session.id, pick).archive(), lambda _: self.world.archive(session.id))
+        here, name = self.session(session.id, pick), session.id
         self.note("archive with an open turn" if session.open else "archive")
+        self.both(here.archive, lambda _: self.world.archive(name))
+        self.both(lambda: here.turn("no"), lambda _: self.world.begin(name, [], ""))
+        self.both(lambda: here.commit("no"), lambda _: self.world.commit(name, []))
+        self.both(here.undo, lambda _: self.world.undo(name))
+        if not keep:
+            self.both(here.unarchive, lambda _: self.world.unarchive(name))
 
     @precondition(lambda self: any(s.archived and not s.deleted for s in self.world.sessions.values()))
-    @rule(pick=PICK, verb=st.sampled_from(["turn", "commit", "undo", "unarchive", "unarchive"]))
-    def while_archived(self, pick: int, verb: str) -> None:
+    @rule(pick=PICK)
+    def unarchive(self, pick: int) -> None:
         found = [s for s in self.world.sessions.values() if s.archived and not s.deleted]
         session = found[pick % len(found)]
-        here = self.session(session.id, pick)
-        if verb == "unarchive":
-            self.both(here.unarchive, lambda _: self.world.unarchive(session.id))
-        elif verb == "undo":
-            self.both(here.undo, lambda _: self.world.undo(session.id))
-        elif verb == "turn":
-            self.both(lambda: here.turn("no"), lambda _: self.world.begin(session.id, [], ""))
-        else:
-            self.both(lambda: here.commit("no"), lambda _: self.world.commit(session.id, []))
-        self.note(f"{verb} while archived")
+        self.both(self.session(session.id, pick).unarchive, lambda _: self.world.unarchive(session.id))
+        self.note("unarchive")
 
-    @rule(pick=PICK, sure=st.integers(0, 2))
-    def delete(self, pick: int, sure: int) -> None:
+    @precondition(lambda self: self.choose(0, archived=True))
+    @rule(pick=PICK, keep=st.booleans())
+    def delete(self, pick: int, keep: bool) -> None:
         session = self.choose(pick, archived=True)
-        if session is None or sure:
-            return
-        self.both(lambda: self.session(session.id, pick).delete(), lambda _: self.world.delete(session.id))
+        assert session is not None
+        here, name = self.session(session.id, pick), session.id
+        self.both(here.delete, lambda _: self.world.delete(name))
+        self.both(lambda: here.turn("no"), lambda _: self.world.begin(name, [], ""))
+        if not keep:
+            self.both(here.undelete, lambda _: self.world.undelete(name))
         self.note("delete")
 
     @precondition(lambda self: any(s.deleted for s in self.world.sessions.values()))
-    @rule(pick=PICK, verb=st.sampled_from(["turn", "undelete", "undelete"]))
-    def while_deleted(self, pick: int, verb: str) -> None:
+    @rule(pick=PICK)
+    def undelete(self, pick: int) -> None:
         found = [s for s in self.world.sessions.values() if s.deleted]
         session = found[pick % len(found)]
-        here = self.session(session.id, pick)
-        if verb == "undelete":
-            self.both(here.undelete, lambda _: self.world.undelete(session.id))
-        else:
-            self.both(lambda: here.turn("no"), lambda _: self.world.begin(session.id, [], ""))
-        self.note(f"{verb} while deleted")
+        self.both(self.session(session.id, pick).undelete, lambda _: self.world.undelete(session.id))
+        self.note("undelete")
 
     # ------------------------------------------------------------ turns
 
@@ -318,7 +315,7 @@ class Machine(RuleBasedStateMachine):
         self.note("commit")
 
     @precondition(lambda self: self.choose_turn(0, "streaming"))
-    @rule(pick=PICK, picks=st.lists(PICK, min_size=1, max_size=8), at_once=st.booleans())
+    @rule(pick=PICK, picks=st.lists(PICK, min_size=1, max_size=10), at_once=st.booleans())
     def append(self, pick: int, picks: list[int], at_once: bool) -> None:
         turn = self.choose_turn(pick, "streaming")
         assert turn is not None
@@ -378,10 +375,16 @@ class Machine(RuleBasedStateMachine):
         self.note(f"seal {turn.status}")
 
     @precondition(lambda self: self.choose_turn(0, "streaming", "waiting"))
-    @rule(pick=PICK, n=st.integers(0, 9))
-    def usage(self, pick: int, n: int) -> None:
+    @rule(pick=PICK, n=st.integers(0, 9), in_stream=st.booleans())
+    def usage(self, pick: int, n: int, in_stream: bool) -> None:
+        """Told, or in the stream's metadata; not both."""
         turn = self.choose_turn(pick, "streaming", "waiting")
         assert turn is not None
+        if in_stream and turn.status == "streaming" and not turn.told:
+            chunk = {"type": "message-metadata", "messageMetadata": {"usage": {"input": n, "cache_read": 1}}}
+            self.world.append(turn, chunk)
+            self.handles[turn.key].write(chunk)
+            self.note("usage in the stream")
         given = (n, 2 * n, 1, n % 3, 0)
         self.both(
             lambda: self.handles[turn.key].usage(**dict(zip(model.KEYS, given, strict=True))),
@@ -390,7 +393,7 @@ class Machine(RuleBasedStateMachine):
         self.note("usage")
 
     @precondition(is_open)
-    @rule(pick=PICK, shape=PICK, picks=st.lists(PICK, min_size=1, max_size=5))
+    @rule(pick=PICK, shape=PICK, picks=st.lists(PICK, min_size=1, max_size=10))
     def exchange(self, pick: int, shape: int, picks: list[int]) -> None:
         """A question and its answer, as most turns are."""
         key = self._begin(pick, shape)
@@ -411,6 +414,22 @@ class Machine(RuleBasedStateMachine):
             self.world.append(turn, chunk)
             self.handles[turn.key].write(chunk)
         self.note("ask a tool")
+
+    @precondition(is_open)
+    @rule(pick=PICK, shape=PICK, first_waits=st.booleans(), second_dies=st.booleans())
+    def race(self, pick: int, shape: int, first_waits: bool, second_dies: bool) -> None:
+        """Two writers on one revision; one may wait, one may die."""
+        if len(self.writers) < 2:
+            self.open_writer()
+        keys = [self._begin(pick, 10 * shape + by) for by in (0, 1)]
+        self.handles[keys[1]].write({"type": "start-step"})
+        self.world.append(self.world.turns[keys[1]], {"type": "start-step"})
+        if first_waits:
+            self.handles[keys[0]].wait()
+            self.world.wait(self.world.turns[keys[0]])
+        if second_dies:
+            self._dies(self.writer(1)[0])
+        self.note("race")
 
     # ------------------------------------------------------------ waiting
 
@@ -447,6 +466,8 @@ class Machine(RuleBasedStateMachine):
         found = self._answerable()
         turn, call = found[pick % len(found)]
         handle, state = self.handles[turn.key], turn.fold.state_of(call)
+        if state == "approval-requested" and pick % 2:
+            answer = {"output": "approve", "error": "deny"}.get(answer, answer)
         if answer == "output":
             handle.resolve(call, output={"late": [1, None]})
             turn.fold.put_output(call, {"late": [1, None]})
@@ -603,6 +624,9 @@ class Machine(RuleBasedStateMachine):
     @rule(pick=PICK, roles=st.lists(st.sampled_from(["user", "assistant"]), min_size=1, max_size=3))
     def foreign_messages(self, pick: int, roles: list[str]) -> None:
         session = list(self.world.sessions.values())[pick % len(self.world.sessions)]
+        self._write_foreign(session, roles)
+
+    def _write_foreign(self, session: Session, roles: list[str]) -> None:
         messages = self._foreign(roles)
         Foreigner(self.path, now()).write(session.id, messages)
         for message in messages:
@@ -653,19 +677,24 @@ class Machine(RuleBasedStateMachine):
     @rule(pick=PICK, found=st.booleans())
     def one_writer_dies(self, pick: int, found: bool) -> None:
         """The other lives on, and finds out now or with its next verb."""
-        name, store = self.writer(pick)
-        kill(store)
-        self._gone(name)
+        self._dies(self.writer(pick)[0])
         if found:
             self.store.recover()
             self.world.recover_everywhere()
         self.note("one of two writers dies")
 
+    def _dies(self, name: str) -> None:
+        kill(self.writers[name])
+        self._gone(name)
+
     @precondition(has_run)
-    @rule()
-    def crash(self) -> None:
-        """What a kill leaves: the database and its log; every lock is gone."""
+    @rule(rows=st.booleans())
+    def crash(self, rows: bool) -> None:
+        """What a kill leaves: the database and its log; every lock is gone. Somebody may have written just before."""
         assert self.judge is not None
+        for session in self.world.sessions.values():
+            if rows and session.standing():
+                self._write_foreign(session, ["user"])
         fresh = tempfile.mkdtemp(prefix="palaver-model-")
         for suffix in ("", "-wal"):
             if os.path.exists(self.path + suffix):
@@ -673,8 +702,7 @@ class Machine(RuleBasedStateMachine):
         self.judge.close()
         self.judge = None
         for name in sorted(self.writers):
-            kill(self.writers[name])
-            self._gone(name)
+            self._dies(name)
         shutil.rmtree(self.folder)
         self.folder = fresh
         self.open_writer()

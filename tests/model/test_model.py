@@ -18,13 +18,12 @@ resolve: output | resolve: error | resolve: approve | resolve: deny | regenerate
 rewind to turn | rewind to message | fork at head | fork at turn | fork at message | fork at open turn | fork at stray
 fork at open message | archive | archive with an open turn | delete | foreign rows | foreign session | adopt
 foreign rows beside an open turn | adopt everywhere | time passes | second writer | one of two writers dies | crash
-reopen | turn while archived | commit while archived | undo while archived | unarchive while archived
-turn while deleted | undelete while deleted
+reopen | race | unarchive | undelete | usage in the stream
 """
 CHUNKS = """
 start | start-step | finish-step | finish | abort | error | message-metadata | data-note | text-start | text-delta
-text-end | reasoning-start | reasoning-delta | reasoning-end | tool-input-start | tool-input-delta | tool-input-available
-tool-approval-request | tool-output-available | tool-output-error
+text-end | reasoning-start | reasoning-delta | reasoning-end | tool-input-start | tool-input-delta
+tool-input-available | tool-approval-request | tool-output-available | tool-output-error
 """
 BRANCHES = """
 two open turns on one revision | lost race | commit over an open turn | finish with open tools waits

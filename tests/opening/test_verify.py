@@ -43,8 +43,8 @@ TRUTH = {
     "leaf and salt gone": ("UPDATE turn_entries SET leaf = NULL, salt = NULL WHERE kind = 'part'", "altered"),
     "salt gone": ("UPDATE turn_entries SET salt = NULL WHERE kind = 'part'", "altered"),
     "part moved": (
-        "UPDATE chat_parts SET \"index\" = 9, message_id = (SELECT id FROM chat_messages WHERE role = 'assistant' LIMIT 1) "
-        "WHERE data_json LIKE '%question 0%'",
+        "UPDATE chat_parts SET \"index\" = 9, message_id = (SELECT id FROM chat_messages WHERE role = 'assistant')"
+        " WHERE data_json LIKE '%question 0%'",
         "altered",
     ),
     "reflog": ("UPDATE reflog SET at = at + 1 WHERE kind = 'seal'", "reflog"),

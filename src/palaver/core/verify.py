@@ -28,11 +28,17 @@ def check(tx: Tx) -> Iterator[Problem]:
 
 
 def fix(tx: Tx) -> list[Problem]:
-    """Rewrite the copies that are wrong; what is left is truth that was altered."""
-    for _, repair in list(_findings(tx)):
-        if repair is not None:
-            repair(tx)
-    return [problem for problem, _ in _findings(tx)]
+    """Rewrite the copies that are wrong; what is left is truth that was altered. A copy may rest on another one (a
+    fork's preview on its origin's), so it goes on while that changes anything."""
+    before: list[Problem] | None = None
+    found = list(_findings(tx))
+    while any(repair for _, repair in found) and [problem for problem, _ in found] != before:
+        before = [problem for problem, _ in found]
+        for _, repair in found:
+            if repair is not None:
+                repair(tx)
+        found = list(_findings(tx))
+    return [problem for problem, _ in found]
 
 
 def _findings(tx: Tx) -> Iterator[Finding]:
@@ -56,6 +62,7 @@ def _stale(rule: str, where: str, what: str, repair: Repair) -> Finding:
 
 def _turns(tx: Tx, all_turns: dict[str, Row]) -> Iterator[Finding]:
     told = {row[10]: True for row in all_turns.values() if row[10] and row[22]}
+    threads = _threads(all_turns, dict(tx.all(Q.messages_per_turn)))
     for row in all_turns.values():
         lines = tx.all(Q.stored_lines, turn=row[0])
         yield from _leaves(lines, told, sealed=row[8] is not None)
@@ -64,7 +71,7 @@ def _turns(tx: Tx, all_turns: dict[str, Row]) -> Iterator[Finding]:
             continue
         yield from _unlisted(tx, lines)
         yield from _chain(row, lines, all_turns)
-        yield from _thread(row, lines, all_turns)
+        yield from _thread(row, threads[row[0]])
 
 
 def _leaves(lines: list[Row], told: dict[str, bool], *, sealed: bool) -> Iterator[Finding]:
@@ -108,11 +115,26 @@ def _chain(row: Row, lines: list[Row], all_turns: dict[str, Row]) -> Iterator[Fi
         yield _wrong("digest", row[0], f"the digest of turn {row[0]} does not fit its lines and its parent")
 
 
-def _thread(row: Row, lines: list[Row], all_turns: dict[str, Row]) -> Iterator[Finding]:
-    parent = all_turns.get(row[1]) if row[1] else None
-    before = (parent[6], parent[17], parent[18]) if parent else (0, 0, 0)
-    messages = sum(line[1] == "message" for line in lines)
-    right = (before[0] + 1, before[1] + Usage(*row[11:16]).total, before[2] + messages)
+Sums = tuple[int, int, int]  # depth, tokens, messages
+
+
+def _threads(all_turns: dict[str, Row], messages: dict[str, int]) -> dict[str, Sums]:
+    """What every turn's sums should be, from its ancestors' lines and usage alone."""
+    right: dict[str | None, Sums] = {None: (0, 0, 0)}
+    for turn_id in all_turns:
+        chain: dict[str, None] = {}  # in order, and quick to ask: a forged cycle ends it
+        at: str | None = turn_id
+        while at not in right and at in all_turns and at not in chain:
+            chain[at] = None
+            at = all_turns[at][1]
+        before = right.get(at, (0, 0, 0))
+        for each in reversed(chain):
+            tokens = Usage(*all_turns[each][11:16]).total
+            before = right[each] = (before[0] + 1, before[1] + tokens, before[2] + messages.get(each, 0))
+    return {key: value for key, value in right.items() if key is not None}
+
+
+def _thread(row: Row, right: Sums) -> Iterator[Finding]:
     if right != (row[6], row[17], row[18]):
 
         def repair(tx: Tx) -> None:

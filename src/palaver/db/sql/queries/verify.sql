@@ -12,6 +12,9 @@ SELECT e.seq, e.kind, e.ref, e.salt, e.leaf, m.role, m.metadata_json, m.session_
   LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
  WHERE e.turn_id = :turn ORDER BY e.seq;
 
+-- name: messages_per_turn
+SELECT turn_id, count(*) FROM turn_entries WHERE kind = 'message' GROUP BY turn_id;
+
 -- name: all_sessions
 SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.prompt_tokens, s.completion_tokens,
        s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.turn_id, h.revision, h.event_seq, h.preview,
