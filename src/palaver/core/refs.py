@@ -46,12 +46,14 @@ def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> str:
 
 def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: bool) -> tuple[str, str]:
     """(turn, message row) for a row id or a client id; the newest wins: open turns, then from the head back."""
+    rows = tx.all(Q.turns_of_message, message=wanted)
+    if len(rows) == 1 and not on_path:  # the one turn that lists it, wherever that is
+        return rows[0][0], wanted
     open_turns = [row[0] for row in tx.all(Q.open_turns, session=head.session_id) if row[1] == head.revision]
     path = (open_turns[::-1] if in_tail else []) + visibility.path(tx, head.turn_id)
     order = {turn_id: place for place, turn_id in enumerate(path)}
-    rows = tx.all(Q.turns_of_message, message=wanted)
     found = [(order[r[0]], r[0], wanted) for r in rows if r[0] in order]
-    found += [(order[t], t, m) for t, m in _by_client_id(tx, path, wanted)]
+    found += [(order[t], t, m) for t, m in (_by_client_id(tx, path, wanted) if not rows else [])]
     if found:
         _, turn_id, message_id = min(found)
         return turn_id, message_id
