@@ -49,7 +49,7 @@ class Proc:
 
 def summary(vals: list[float], base: list[float]) -> dict:
     """Median of per-repeat values, and of per-repeat ratios against the limit measured in the same repeat."""
-    ratios = [v / b for v, b in zip(vals, base)]
+    ratios = [v / b for v, b in zip(vals, base, strict=False)]
     return {
         "median": st.median(vals),
         "min": min(vals),
@@ -237,7 +237,22 @@ def w8(procs, _, root=None):
     return rows
 
 
-ALL = {"w1": w1, "w2": w2, "w3": w3, "w4": w4, "w5": w5, "w6": w6, "w7": w7, "w8": w8}
+def w9(procs, _, root=None):
+    """The whole command `palaver ls` on 100,000 sessions, beside the least a program on SQLite can do: import the driver."""
+    path = os.path.join(root, "ours-w4.db")
+    if not os.path.exists(path):
+        next(p for p in procs if p.name == "ours")("w4_prep", n=100_000)
+    commands = {"import apsw": ["-c", "import apsw"], "palaver ls": ["-m", "palaver", "--store", path, "ls"]}
+    times = {name: [] for name in commands}
+    for _ in range(12):
+        for name, arguments in commands.items():
+            began = time.perf_counter()
+            subprocess.run([sys.executable, *arguments], stdout=subprocess.DEVNULL, check=True)
+            times[name].append((time.perf_counter() - began) * 1e3)
+    return {name: summary(spent[2:], times["import apsw"][2:]) for name, spent in times.items()}
+
+
+ALL = {"w1": w1, "w2": w2, "w3": w3, "w4": w4, "w6": w6, "w7": w7, "w8": w8, "w9": w9}
 
 
 def run(workloads, only, out_path):
@@ -256,7 +271,7 @@ def run(workloads, only, out_path):
         out["unavailable"] = {p.name: p.error for p in procs if p.error}
         for w in workloads:
             t = time.perf_counter()
-            out[w] = ALL[w](procs, shipped, **({"root": root} if w == "w8" else {}))
+            out[w] = ALL[w](procs, shipped, **({"root": root} if w in ("w8", "w9") else {}))
             out.setdefault("seconds", {})[w] = round(time.perf_counter() - t, 1)
             print(f"{w} done in {out['seconds'][w]}s", file=sys.stderr, flush=True)
             with open(out_path, "w") as f:
