@@ -23,7 +23,7 @@ check: $(VENV)/dev
 	$(BIN)/mypy
 
 bench: $(VENV)/dev
-	$(BIN)/python -m bench
+	env -u PYTHONDONTWRITEBYTECODE -u PYTHONPYCACHEPREFIX $(BIN)/python -m bench
 
 fmt: $(VENV)/dev
 	$(BIN)/ruff check --fix .

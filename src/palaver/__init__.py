@@ -9,9 +9,12 @@ with session.turn("Hello?") as turn:
         turn.write(chunk)          # on disk when this returns
 """
 
-from typing import TYPE_CHECKING, Any
+from __future__ import annotations
 
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
+    from typing import Any
+
     from .canonical import Raw
     from .errors import (
         AliasTaken,

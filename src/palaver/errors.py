@@ -34,7 +34,9 @@ PalaverError
 
 from __future__ import annotations
 
-from typing import Any
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
+if TYPE_CHECKING:
+    from typing import Any
 
 
 class PalaverError(Exception):

@@ -34,7 +34,7 @@ class Fold:
 
     def apply(self, chunk: Chunk) -> None:
         self.chunks += 1
-        self.metadata.update(chunk.get("messageMetadata") or {})
+        merge(self.metadata, chunk.get("messageMetadata") or {})
         kind = chunk["type"]
         if kind in ("text-start", "reasoning-start"):
             self._open_text(kind.split("-")[0], chunk["id"])
@@ -116,6 +116,15 @@ class Fold:
             for part in self.parts:
                 if part["type"] in ("text", "reasoning"):
                     part["state"] = "done"
+
+
+def merge(old: dict[str, Any], new: dict[str, Any]) -> None:
+    """Objects are merged key by key, everything else is replaced."""
+    for key, value in new.items():
+        if isinstance(value, dict) and isinstance(old.get(key), dict):
+            merge(old[key], value)
+        else:
+            old[key] = dict(value) if isinstance(value, dict) else value
 
 
 def options(fold: Fold, new: str, may_count: bool) -> list[Chunk]:

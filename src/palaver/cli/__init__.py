@@ -6,13 +6,16 @@ Every way to end becomes an exit code here, in `main`: a person gets one sentenc
 from __future__ import annotations
 
 import sys
-from collections.abc import Sequence
 
 from palaver.errors import PalaverError
 
 from . import quick
 from .exits import INTERRUPTED, STORE, Stop, code_of, leave_quietly, sentence_of
 from .screen import Screen, prepare_streams
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Sequence
 
 
 def main(args: Sequence[str] | None = None) -> None:

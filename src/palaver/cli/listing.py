@@ -2,23 +2,26 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
-
 from . import safe
 from .screen import Screen
 from .words import age, short
 
 
-class Listed(NamedTuple):
+class Listed:
     """What a line shows of a session."""
 
-    id: str
-    updated_at: int
-    turns: int
-    agent: str
-    words: str
-    archived: bool
-    relation: str
+    __slots__ = ("agent", "archived", "id", "relation", "turns", "updated_at", "words")
+
+    def __init__(
+        self, id: str, updated_at: int, turns: int, agent: str, words: str, archived: bool, relation: str
+    ) -> None:
+        self.id = id
+        self.updated_at = updated_at
+        self.turns = turns
+        self.agent = agent
+        self.words = words
+        self.archived = archived
+        self.relation = relation
 
 
 def print_list(screen: Screen, found: list[Listed], *, more: bool) -> None:

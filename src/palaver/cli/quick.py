@@ -5,14 +5,16 @@ Only the simplest command lines are taken here; every other, and every mistake, 
 
 from __future__ import annotations
 
-from typing import Any
-
 from palaver.db.queries import Q
 from palaver.db.sqlite import SqliteDatabase
 
 from . import place
 from .listing import Listed, print_list
 from .screen import Screen
+
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
+if TYPE_CHECKING:
+    from typing import Any
 
 _VALUES = {"-s": "store", "--store": "store", "-n": "limit", "--limit": "limit", "--agent": "agent"}
 _FLAGS = {"-a": "archived", "--all": "archived"}
@@ -22,6 +24,8 @@ _NEWEST = 2**62
 
 def run(args: list[str]) -> int | None:
     """Answer a plain `ls`; None if it is anything else."""
+    if len(args) > 2 and args[0] in ("-s", "--store"):  # the option of the whole program
+        args = [args[2], *args[:2], *args[3:]]
     wanted = _parse(args[1:]) if args[:1] == ["ls"] else None
     path = place.locate(wanted["store"]) if wanted else ""
     if wanted is None or "://" in path:

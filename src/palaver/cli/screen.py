@@ -7,9 +7,12 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, TextIO
 
 from . import safe
+
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
+if TYPE_CHECKING:
+    from typing import Any, TextIO
 
 _ANSI = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35"}
 WIDE = 120  # where there is no terminal to ask, long values are cut to about this

@@ -8,13 +8,16 @@ indexes that it lacks are created, columns that it has beyond the contract are l
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
 
 import apsw
 
 from ..clock import now_ms
 from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
 from .queries import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterator
 
 VERSION = 1
 NAME = "kernel"

@@ -8,9 +8,12 @@ from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable, Iterator
 from operator import itemgetter
-from typing import Any
+
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from typing import Any
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _HEADER = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)

@@ -11,10 +11,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
-from types import TracebackType
-from typing import Any, NoReturn
 
 import apsw
 
@@ -31,9 +28,16 @@ from ..errors import (
     StoreReadOnly,
 )
 from . import filesystem, migrate
-from .database import Row
 from .locks import WriteQueue
 from .queries import Q, Query
+
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+    from typing import Any, NoReturn
+
+    from .database import Row
 
 NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
