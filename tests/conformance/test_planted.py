@@ -11,7 +11,7 @@ import pytest
 
 import palaver
 from palaver import Session, Turn
-from palaver.core import refs, transcript, turns
+from palaver.core import refs, sealing, transcript
 from palaver.testing import Conformance
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -60,7 +60,7 @@ def batches_are_kept_in_part(patch: pytest.MonkeyPatch) -> None:
 
 
 def tools_stay_open(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(turns, "close_parts", lambda *given, **named: None)
+    patch.setattr(sealing, "close_parts", lambda *given, **named: None)
 
 
 def expected_is_not_compared(patch: pytest.MonkeyPatch) -> None:

@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver.db.queries import Q, Query, parse
+from palaver.db.queries import Q, Queries, Query
 
 from . import judge
 from .support import say, sql
@@ -245,7 +245,7 @@ EVERYWHERE = {"sessions_with_loose_rows"}  # `adopt` looks at everything on purp
 def loading() -> list[Query]:
     folder = files("palaver.db") / "sql" / "queries"
     sources = [file.read_text() for file in folder.iterdir() if file.name not in ("verify.sql", "__pycache__")]
-    queries = [query for source in sources for query in parse(source)]
+    queries = list(Queries(*sources))
     return [q for q in queries if q.text.startswith(("SELECT", "WITH")) and q.name not in EVERYWHERE]
 
 

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palaver import recorder
-from palaver.core import loose, prelude, recovery, refs, transcript, turns, visibility
+from palaver.core import loose, prelude, recovery, refs, sealing, transcript, visibility
 
 from .runs import run
 
@@ -17,12 +17,12 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 def nothing_is_hidden(patch: pytest.MonkeyPatch) -> None:
     show = visibility._apply
-    patch.setattr(visibility, "_apply", lambda tx, session, left, came: show(tx, session, [], came))
+    patch.setattr(visibility, "_apply", lambda tx, shown, gone: show(tx, shown, {}))
 
 
 def nothing_comes_back(patch: pytest.MonkeyPatch) -> None:
     hide = visibility._apply
-    patch.setattr(visibility, "_apply", lambda tx, session, left, came: hide(tx, session, left, []))
+    patch.setattr(visibility, "_apply", lambda tx, shown, gone: hide(tx, {}, gone))
 
 
 def undo_stops_at_a_begin(patch: pytest.MonkeyPatch) -> None:
@@ -63,7 +63,7 @@ def usage_is_counted_twice(patch: pytest.MonkeyPatch) -> None:
 
 
 def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(turns, "close_parts", lambda turn, status: None)
+    patch.setattr(sealing, "close_parts", lambda turn, status: None)
 
 
 PLANTED = [

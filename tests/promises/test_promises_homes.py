@@ -167,7 +167,7 @@ HOLDS_JSON = {"chat_sessions", "chat_messages", "chat_parts", "turns", "events",
 WHOLE_STORE = {  # what looks everywhere by its meaning: verify, adopt, export of everything, the end of an id
     *("export_turn_edges", "export_message_edges", "export_reflog_edges"),
     *("all_turns", "all_sessions", "heads_without_session", "misplaced_parts", "hoisted_parts", "uneven_messages"),
-    *("homeless_messages", "sessions_with_loose_rows", "find_id_tails"),
+    *("homeless_messages", "sessions_with_loose_rows", "find_id_tails", "messages_per_turn", "count_turns"),
 }
 
 

@@ -13,7 +13,7 @@ from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import MessageNotFound, NothingToUndo, NotOnPath, Refused, TurnNotFound
-from . import heads, sealing, visibility
+from . import heads, metadata, sealing, visibility
 from .heads import Head
 from .turns import Entry, OpenTurn
 
@@ -47,13 +47,13 @@ def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> str:
 def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: bool) -> tuple[str, str]:
     """(turn, message row) for a row id or a client id; the newest wins: open turns, then from the head back."""
     rows = tx.all(Q.turns_of_message, message=wanted)
-    if len(rows) == 1 and not on_path:  # the one turn that lists it, wherever that is
+    if len(rows) == 1 and not on_path and _is_shown(tx, head, wanted):
         return rows[0][0], wanted
     open_turns = [row[0] for row in tx.all(Q.open_turns, session=head.session_id) if row[1] == head.revision]
     path = (open_turns[::-1] if in_tail else []) + visibility.path(tx, head.turn_id)
     order = {turn_id: place for place, turn_id in enumerate(path)}
     found = [(order[r[0]], r[0], wanted) for r in rows if r[0] in order]
-    found += [(order[t], t, m) for t, m in (_by_client_id(tx, path, wanted) if not rows else [])]
+    found = found or [(order[t], t, m) for t, m in _by_client_id(tx, path, wanted)]
     if found:
         _, turn_id, message_id = min(found)
         return turn_id, message_id
@@ -62,6 +62,12 @@ def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: boo
     if rows:
         raise NotOnPath(wanted, head.session_id)
     raise MessageNotFound(wanted, "read messages() for the ids on the path")
+
+
+def _is_shown(tx: Tx, head: Head, message_id: str) -> bool:
+    """A row of this session that is not hidden is in its transcript: no need to walk there."""
+    row = tx.one(Q.get_message, id=message_id)
+    return row is not None and row[1] == head.session_id and not metadata.is_hidden(row[3])
 
 
 def _by_client_id(tx: Tx, path: list[str], wanted: str) -> list[tuple[str, str]]:

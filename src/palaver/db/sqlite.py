@@ -43,6 +43,7 @@ NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
 _PAGE_SIZE = 2048
 _CHECKPOINT_PAGES = 2000
+_BATCH = 24  # statements
 
 _OURS = (apsw.Error, UnicodeEncodeError)  # what is translated on the way out
 
@@ -432,16 +433,15 @@ class _Write(_Statements):
         return rows[1:]
 
     def _flush(self, suffix: str) -> None:
-        """Long batches go in pieces: SQLite caches a text up to 16 KB."""
+        """All that is queued as one text. Long batches go in pieces: SQLite caches a text up to 16 KB."""
         queries, params = self._queries, self._params
         self._queries, self._params = [], []
-        at = 0
-        for start in range(0, len(queries), 24):
-            piece = tuple(queries[start : start + 24])
+        while len(queries) > _BATCH:
+            piece, queries = queries[:_BATCH], queries[_BATCH:]
             width = sum(len(q.names) for q in piece)
-            last = start + 24 >= len(queries)
-            self._execute(self._db._text(piece, suffix if last else ""), params[at : at + width])
-            at += width
+            self._execute(self._db._text(tuple(piece), ""), params[:width])
+            params = params[width:]
+        self._execute(self._db._text(tuple(queries), suffix), params)
 
     def _commit(self) -> None:
         if self._queries:

@@ -88,7 +88,9 @@ def _put(tx: Tx, arrival: Arrival, mode: str, number: int, table: Table, row: di
     """One row; how many rows that changed."""
     _check(number, table, row)
     if mode == COMPLETE and table is tables.SESSIONS:
-        return tx.run(Q.complete_session, **row)
+        if not tx.run(Q.complete_session, **row):
+            raise Rejected(number, f"session {row['id']} was opened with another agent or at another time")
+        return 1
     if tx.run(table.put, **row, group=arrival.session_id):
         return 1
     if mode == COMPLETE and table is tables.MESSAGES and tx.run(Q.complete_message, **row):

@@ -76,7 +76,7 @@ class Sessions(Group):
         self.until_the_clock_ticks(third)
         ask(first)
         assert names(store.sessions.list()) == ["one", "three", "two"]
-        assert [info.title for info in store.sessions] == ["one", "three", "two"]
+        assert [info.title for info in store.sessions] == ["three", "two", "one"]  # by creation: nothing moves
 
     def until_the_clock_ticks(self, session: Session) -> None:
         """Activity in the same millisecond has no order: work until the next one."""

@@ -200,13 +200,14 @@ ON CONFLICT (digest) DO NOTHING;
 -- A husk that an import makes whole: its own rows are replaced, what it holds for others stays.
 
 -- name: complete_session
+-- Who it was opened with, and when, is what the husk says already.
 UPDATE chat_sessions
-   SET agent = :agent, workspace_root = :workspace_root, model_json = :model_json, parent_id = :parent_id,
+   SET workspace_root = :workspace_root, model_json = :model_json, parent_id = :parent_id,
        parent_message_id = :parent_message_id, permissions_json = :permissions_json, metadata_json = :metadata_json,
        prompt_tokens = :prompt_tokens, completion_tokens = :completion_tokens, reasoning_tokens = :reasoning_tokens,
        cache_read = :cache_read, cache_write = :cache_write, total_tokens = :total_tokens, cost_usd = :cost_usd,
-       created_at = :created_at, updated_at = :updated_at, archived_at = :archived_at
- WHERE id = :id;
+       updated_at = :updated_at, archived_at = :archived_at
+ WHERE id = :id AND agent = :agent AND created_at = :created_at;
 
 -- name: complete_message
 UPDATE chat_messages SET metadata_json = :metadata_json, updated_at = :updated_at

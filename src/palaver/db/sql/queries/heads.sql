@@ -21,8 +21,7 @@ UPDATE heads
        last_at = greatest(last_at + 1, :now, coalesce((
            SELECT max(m.created_at) + 1 FROM chat_messages m
             WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
-       event_seq = greatest(event_seq, coalesce((
-           SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + 1,
+       event_seq = event_seq + 1, -- no turn is open, so none has counted past it
        preview = coalesce(preview, :preview)
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL)
