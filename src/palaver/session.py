@@ -245,7 +245,15 @@ class Session:
             raise BadValue("an edit replaces one message by one message")
         owner = self._store.owner()
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=len(prepared), moving_on=True)
+            head = prelude.ready(
+                tx,
+                self._store.room,
+                self.id,
+                expected=expected,
+                stamps=len(prepared),
+                preview=_preview(prepared),
+                moving_on=True,
+            )
             parent, before, known_as = _sibling_place(tx, head, message, editing=content is not None)
             for one in prepared:
                 one.client_id = one.client_id or known_as

@@ -130,11 +130,6 @@ CASES: list[Case] = [
         lambda r: test_round_trip.test_a_fork_at_a_turn_of_an_unrelated_session_comes_after_that_one_too(r.scratch),
     ),
     (
-        "origins stay behind",
-        lambda r: r.plant.setattr(selection.Selection, "_follow_origin", nothing),
-        lambda r: test_selected.test_a_long_line_of_forks_can_be_taken_by_its_last_one(r.scratch),
-    ),
-    (
         "writers of messages stay behind",
         lambda r: r.plant.setattr(selection.Selection, "_follow_message", nothing),
         lambda r: test_selected.test_a_question_told_usage_in_another_turn_still_proves_itself(r.scratch),

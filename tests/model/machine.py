@@ -539,10 +539,10 @@ class Machine(RuleBasedStateMachine):
     @precondition(has_said)
     @rule(pick=PICK, place=PICK, last=st.booleans())
     def regenerate(self, pick: int, place: int, last: bool) -> None:
-        session = self.choose(pick, Session.path)
+        session = self.choose(pick, Session.read)
         if session is None:
             return
-        answers = [entry for entry in session.path_entries() if entry.message.role == "assistant"]
+        answers = [e for e in session.read() if e.message.role == "assistant" and e.message.listed]
         at = None if last or not answers else answers[place % len(answers)]
         owner, _ = self.writer(place)
         name = at.shown_id() if at else None
@@ -554,24 +554,25 @@ class Machine(RuleBasedStateMachine):
             self.began(handle, turn)
             self.note("regenerate")
 
-    @precondition(has_said)
+    @precondition(is_open)
     @rule(pick=PICK, place=PICK, shape=st.integers(0, 2))
     def edit(self, pick: int, place: int, shape: int) -> None:
-        session = self.choose(pick, Session.path)
-        said = [e for e in session.path_entries() if e.message.role != "assistant"] if session else []
+        session = self.choose(pick, Session.read)
+        shown = session.read() if session else []
+        said = [e for e in shown if e.message.role != "assistant" and e.message.listed]
         if session is None or not said:
             return
         at = said[place % len(said)]
         given, messages = self.words(shape)
         owner, _ = self.writer(place)
-        name = at.shown_id()
+        name, beside = at.shown_id(), [e.shown_id() for turn in session.standing() for e in turn.entries]
         assert name is not None
         handle, turn = self.both(
             lambda: self.session(session.id, place).edit(name, given),
             lambda _: self.world.answer_again(session.id, at, messages[0], owner),
         )
+        self.note("edit beside an open turn" if name in beside else "edit")
         self.began(handle, turn)
-        self.note("edit")
 
     @precondition(has_said)
     @rule(pick=PICK, place=PICK, where=st.sampled_from(["turn", "message", "message", "open turn", "open message"]))

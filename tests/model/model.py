@@ -444,7 +444,7 @@ class World:
         """Which turn is done again, and how many of its messages stay."""
         if at is None and session.head is None:
             raise Refusal("MessageNotFound")
-        for turn in session.path():
+        for turn in [*session.path(), *session.standing()]:
             for place, entry in enumerate(turn.entries):
                 if at is not None and entry.message is at.message:
                     return turn, place

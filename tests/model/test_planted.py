@@ -67,6 +67,7 @@ def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:
 
 
 PLANTED = [
+    nothing_is_hidden,
     nothing_comes_back,
     undo_stops_at_a_begin,
     recovery_makes_only_strays,
@@ -78,17 +79,8 @@ PLANTED = [
 ]
 
 
-def finds(plant: Plant, patch: pytest.MonkeyPatch, examples: int) -> None:
-    plant(patch)
-    with pytest.raises(AssertionError):
-        run(examples, shrink=False)
-
-
-def test_the_machine_finds_rows_that_stay_visible_after_they_left_the_path(monkeypatch: pytest.MonkeyPatch) -> None:
-    finds(nothing_is_hidden, monkeypatch, 40)
-
-
-@pytest.mark.long
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_the_machine_finds_what_is_planted(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
-    finds(plant, monkeypatch, 300)
+    plant(monkeypatch)
+    with pytest.raises(AssertionError):
+        run(100, shrink=False)

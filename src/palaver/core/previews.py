@@ -6,7 +6,6 @@ from .. import canonical
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import BadValue
-from . import refs
 
 LENGTH = 200
 
@@ -22,12 +21,10 @@ def shorten(text: str | None) -> str | None:
 
 
 def recompute(tx: Tx, session_id: str) -> str | None:
-    """The truth that heads.preview is a copy of."""
+    """The truth that heads.preview is a copy of. What a fork was given by its origin is a fact of its own."""
     head = tx.one(Q.read_head, session=session_id)
-    if head and head[6] == "fork" and head[7] and refs.nearest_user_message(tx, head[8])[0]:
-        origin = tx.one(Q.read_head, session=head[7])  # whose own preview is compared with its own truth
-        if origin and origin[10] is not None:
-            return str(origin[10])
+    if head and head[6] == "fork" and head[10] is not None:
+        return str(head[10])
     for _, data in tx.all(Q.first_words, session=session_id):
         try:
             part = canonical.parse(data)

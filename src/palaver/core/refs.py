@@ -12,10 +12,10 @@ from .. import ids
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from ..errors import MessageNotFound, NothingToUndo, NotOnPath, Refused, TurnNotFound
+from ..errors import MessageNotFound, NothingToUndo, NotOnPath, TurnNotFound
 from . import heads, metadata, sealing, visibility
 from .heads import Head
-from .turns import Entry, OpenTurn
+from .turns import Entry
 
 
 class Place(NamedTuple):
@@ -112,28 +112,18 @@ def start_of_message(entries: list[Entry], message_id: str) -> int:
 # ---------------------------------------------------------------- moves
 
 
-def turn_at(tx: Tx, head: Head, place: Place) -> str:
-    """A sealed turn that ends at the place: the turn itself, or a sibling sealed at once."""
+def turn_at(tx: Tx, head: Head, place: Place) -> str | None:
+    """A sealed turn that ends at the place: the turn itself, or a sibling sealed at once. Where an open turn has
+    finished nothing yet, its parent."""
     row = tx.one(Q.get_turn, turn=place.turn_id)
     assert row is not None
     if place.lines is None and row[8] is not None:
         return place.turn_id
     entries = entries_of(tx, place.turn_id)
-    kept = entries[: place.lines] if place.lines is not None else _finished(entries, row[10])
-    if not kept:
-        raise Refused(f"turn {place.turn_id} has no finished message yet; fork at its parent instead")
-    return _sibling(tx, head, row[1], kept).id
-
-
-def _finished(entries: list[Entry], response_id: str | None) -> list[Entry]:
-    """Of an open turn: everything before the message that is still being written."""
-    start = next((i for i, e in enumerate(entries) if e.ref == response_id), len(entries))
-    return entries[:start]
-
-
-def _sibling(tx: Tx, head: Head, parent_id: str | None, lines: list[Entry]) -> OpenTurn:
-    lines = [e for e in lines if e.kind == "result" or e.leaf is not None]
-    return sealing.commit(tx, head, lines, [], parent_id=parent_id)
+    kept = [e for e in entries[: place.lines] if e.kind == "result" or e.leaf is not None]
+    if not any(e.kind == "message" for e in kept):
+        return row[1]  # type: ignore[no-any-return]
+    return sealing.commit(tx, head, kept, [], parent_id=row[1]).id
 
 
 def move(tx: Tx, head: Head, to: str | None, *, kind: str, reason: str | None, ref_seq: int | None = None) -> Head:

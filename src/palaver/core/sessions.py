@@ -110,8 +110,7 @@ def fork(tx: Tx, head: Head, at: str | None, *, title: str | None = None) -> str
     if at is None:
         turn_id = head.turn_id
     else:
-        place = refs.find_place(tx, head, at, on_path=False)
-        turn_id = _fork_turn(tx, head, place)
+        turn_id = refs.turn_at(tx, head, refs.find_place(tx, head, at, on_path=False))
     message, home = refs.nearest_user_message(tx, turn_id)
     source = get_row(tx, head.session_id)
     new, now = ids.mint(ids.SESSION), now_ms()
@@ -141,19 +140,6 @@ def fork(tx: Tx, head: Head, at: str | None, *, title: str | None = None) -> str
         preview=source[5] if message else None,
     )
     return new
-
-
-def _fork_turn(tx: Tx, head: Head, place: refs.Place) -> str | None:
-    """An open turn is forked at its parent, with what it has finished."""
-    row = tx.one(Q.get_turn, turn=place.turn_id)
-    assert row is not None
-    if row[8] is None and place.lines is None and not _has_finished(tx, place.turn_id, row[10]):
-        return row[1]  # type: ignore[no-any-return]
-    return refs.turn_at(tx, head, place)
-
-
-def _has_finished(tx: Tx, turn_id: str, response_id: str | None) -> bool:
-    return any(e.kind == "message" and e.ref != response_id for e in refs.entries_of(tx, turn_id))
 
 
 # ---------------------------------------------------------------- reading
