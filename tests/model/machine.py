@@ -571,8 +571,9 @@ class Machine(RuleBasedStateMachine):
             lambda: self.session(session.id, place).edit(name, given),
             lambda _: self.world.answer_again(session.id, at, messages[0], owner),
         )
-        self.note("edit beside an open turn" if name in beside else "edit")
-        self.began(handle, turn)
+        if turn is not None:
+            self.began(handle, turn)
+            self.note("edit beside an open turn" if name in beside else "edit")
 
     @precondition(has_said)
     @rule(pick=PICK, place=PICK, where=st.sampled_from(["turn", "message", "message", "open turn", "open message"]))

@@ -449,7 +449,7 @@ class World:
                 if at is not None and entry.message is at.message:
                     return turn, place
         if at is not None or session.head is None:
-            raise Refusal("NotOnPath")
+            raise Refusal("NotOnPath or MessageNotFound")
         entries = session.head.entries
         answered = bool(entries) and entries[-1].message.role == "assistant"
         return session.head, len(entries) - answered

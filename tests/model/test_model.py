@@ -13,7 +13,8 @@ from .runs import run
 RULES = """
 create | spawn | begin | exchange | ask a tool | append | malformed chunk | commit | usage | wait | resume | late result
 seal completed | seal failed | seal aborted | begin with a stale revision | commit with a stale revision
-resolve: output | resolve: error | resolve: approve | resolve: deny | regenerate | edit | edit beside an open turn | undo | redo | move
+resolve: output | resolve: error | resolve: approve | resolve: deny | regenerate | edit | edit beside an open turn
+undo | redo | move
 rewind to turn | rewind to message | fork at head | fork at turn | fork at message | fork at open turn | fork at stray
 fork at open message | archive | archive with an open turn | delete | foreign rows | foreign session | adopt
 foreign rows beside an open turn | adopt everywhere | time passes | second writer | one of two writers dies | crash

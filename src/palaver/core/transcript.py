@@ -70,7 +70,8 @@ def read(tx: Tx, session_id: str) -> list[Message]:
         return _loose(tx, session_id)
     if head[5] is not None:
         return []
-    return read_path(tx, head[0]) + read_tail(tx, session_id)
+    path = read_path(tx, head[0]) if head[6] == "fork" else _read_own_path(tx, session_id, head[0])
+    return path + read_tail(tx, session_id)
 
 
 def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
@@ -78,6 +79,24 @@ def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
     if turn_id is None:
         return []
     return _assemble(tx.all(Q.path_rows, turn=turn_id))
+
+
+def _read_own_path(tx: Tx, session_id: str, turn_id: str | None) -> list[Message]:
+    """The same for a session that is no fork: every row on its path is its own, so they are read in two scans."""
+    if turn_id is None:
+        return []
+    rows = {row[0]: row for row in tx.all(Q.rows_of_messages, session=session_id)}
+    parts = {row[0]: row for row in tx.all(Q.rows_of_parts, session=session_id)}
+    messages: dict[str, Message] = {}
+    for turn, kind, ref, client_id in tx.all(Q.path_lines, turn=turn_id):
+        if kind == "part":
+            part = parts.get(ref)
+            if part is not None and part[1] in messages:
+                messages[part[1]].parts.append(part[2])
+        elif ref in rows:
+            _, role, text, created_at = rows[ref]
+            messages[ref] = Message(ref, client_id, role, text, created_at, turn)
+    return list(messages.values())
 
 
 def read_turn(tx: Tx, turn_id: str) -> list[Message]:

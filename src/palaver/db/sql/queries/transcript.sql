@@ -13,6 +13,23 @@ SELECT path.id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_a
  WHERE e.kind <> 'result'
  ORDER BY path.depth, e.seq;
 
+-- name: path_lines
+-- The lines alone, where all rows are of one session and are read in one go.
+WITH RECURSIVE path (id, parent_id, depth) AS (
+    SELECT id, parent_id, depth FROM turns WHERE id = :turn
+    UNION ALL
+    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
+)
+SELECT path.id, e.kind, e.ref, e.client_id FROM path CROSS JOIN turn_entries e
+ WHERE e.turn_id = path.id AND e.kind <> 'result'
+ ORDER BY path.depth, e.seq;
+
+-- name: rows_of_messages
+SELECT id, role, metadata_json, created_at FROM chat_messages WHERE session_id = :session;
+
+-- name: rows_of_parts
+SELECT id, message_id, data_json FROM chat_parts WHERE session_id = :session;
+
 -- name: turn_rows
 SELECT e.turn_id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_at, p.message_id, p.data_json
   FROM turn_entries e
