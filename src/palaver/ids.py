@@ -16,6 +16,7 @@ from .clock import now_ms
 SESSION, MESSAGE, PART, TURN = "ses_", "msg_", "prt_", "trn_"
 LENGTH = 30
 _PER_MS = 4096
+_DAY = 86_400_000
 _BASE62 = b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _TABLE = bytes(_BASE62[byte % 62] for byte in range(256))
 _TAILS = 512  # random tails drawn at once: one system call for many ids
@@ -36,6 +37,18 @@ def mint(prefix: str, now: int | None = None) -> str:
             _draw()
         tail = _tails.pop()
     return f"{prefix}{stamp:014x}{tail}"
+
+
+def observe(other: str) -> None:
+    """Mint after this id too, though another process minted it. A stamp from a clock gone wild is not followed."""
+    global _last
+    try:
+        stamp = int(other[4:18], 16)
+    except ValueError:  # a foreign id
+        return
+    with _lock:
+        if _last < stamp < (now_ms() + _DAY) * _PER_MS:
+            _last = stamp
 
 
 def is_ours(prefix: str, candidate: object) -> bool:

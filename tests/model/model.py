@@ -19,6 +19,7 @@ Where the design leaves room, this is what is expected:
 * A turn that was open or waiting when its session was archived may be resumed, append, be answered and seal.
 * A deleted session shows nothing, takes nothing and is not adopted into; rows that others write there wait for
   `undelete`.
+* A place inside a response that is still being written is the place before it.
 * A late result is kept in a new row, which has no client id and counts no usage.
 * A clean close ends this writer's streaming turns as aborted, in begin order.
 """
@@ -353,8 +354,9 @@ class World:
         """A sealed turn that ends at the place: the turn itself, or a sibling that lists as much."""
         turn = at if isinstance(at, Turn) else self._turn_of(session, at)
         entries = turn.finished() if turn.is_open() else turn.entries
-        if isinstance(at, Entry) and at.message is not turn.response:
-            entries = entries[: [e.message for e in entries].index(at.message) + 1]
+        listed = [entry.message for entry in entries]
+        if isinstance(at, Entry) and at.message in listed:
+            entries = entries[: listed.index(at.message) + 1]
         if not turn.is_open() and len(entries) == len(turn.entries):
             return turn
         if not entries:

@@ -250,6 +250,8 @@ def load(tx: Tx, turn_id: str) -> OpenTurn:
     turn.messages = sum(e.kind == "message" for e in turn.entries)
     if turn.response_id is not None:
         turn.part_ids = [p[0] for p in tx.all(Q.parts_of_message, message=turn.response_id)]
+        for part_id in turn.part_ids[-1:]:
+            ids.observe(part_id)  # the parts that follow sort after it, whoever wrote it
     if row[8] is not None:
         return turn
     turn.chunks = replay(turn.fold, tx.all(Q.events_of_turn, session=turn.session_id, begin_seq=turn.begin_seq))
