@@ -460,9 +460,10 @@ class Turn:
             self._on_end(self)
 
     def _usable(self, *, waiting: bool = False) -> None:
-        if self.status in SEALED:
-            raise TurnSealed(self.id, self.status)
-        if self.status == "waiting" and not waiting:
+        status = self._state.status  # every caller has refreshed it
+        if status in SEALED:
+            raise TurnSealed(self.id, status)
+        if status == "waiting" and not waiting:
             raise TurnWaiting(self.id)
 
     def __enter__(self) -> Turn:

@@ -205,15 +205,14 @@ class SqliteDatabase:
     # ------------------------------------------------------------ one writer at a time
 
     def _enter(self, deadline: float) -> None:
-        started = monotonic()
-        if not self._lock.acquire(timeout=max(0.0, deadline - started)):
-            raise StoreBusy(self.name, "another thread of this process", monotonic() - started)
+        if not self._lock.acquire(False) and not self._lock.acquire(timeout=max(0.0, deadline - monotonic())):
+            raise StoreBusy(self.name, "another thread of this process", self._timeout)
         if self._closed:
             self._lock.release()
             self._usable()
         if self._queue and not self._queue.acquire(deadline - monotonic()):
             self._lock.release()
-            raise StoreBusy(self.name, self._queue.holder(), monotonic() - started)
+            raise StoreBusy(self.name, self._queue.holder(), self._timeout)
 
     def _leave(self) -> None:
         if self._queue:
