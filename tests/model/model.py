@@ -1,4 +1,4 @@
-"""The store as plain Python: turns in a tree, sessions that point into it, no SQL and no ids of its own.
+"""The verbs of the store as plain Python: no SQL, and no ids of its own.
 
 Written from the design, not from the code. A stamp counts rows in the order they were written, as created_at does.
 Ids that the store mints are learned when they are first seen, and must stay the same from then on.
@@ -30,14 +30,10 @@ import copy
 from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from dataclasses import dataclass, field
 from typing import Any
 
-from .fold import FINAL, Chunk, Fold
-
-NO_USAGE = (0, 0, 0, 0, 0)
-KEYS = ("input", "output", "reasoning", "cache_read", "cache_write")
-Counts = tuple[int, int, int, int, int]
+from .fold import FINAL, Chunk
+from .nouns import KEYS, Counts, Entry, Message, Session, State, Turn
 
 
 class Refusal(Exception):
@@ -46,132 +42,6 @@ class Refusal(Exception):
     def __init__(self, name: str) -> None:
         super().__init__(name)
         self.name = name
-
-
-@dataclass(eq=False)
-class Message:
-    """A row. `listed`: some turn lists it; otherwise another program wrote it and it is loose."""
-
-    home: str
-    role: str
-    parts: list[dict[str, Any]]
-    metadata: dict[str, Any]
-    stamp: int
-    listed: bool = True
-    row_id: str | None = None
-    told: Counts | None = None  # usage that turn.usage() was told
-
-    def shown_metadata(self) -> dict[str, Any]:
-        told = {} if self.told is None else {"usage": dict(zip(KEYS, self.told, strict=True))}
-        return self.metadata | told
-
-
-@dataclass(eq=False)
-class Entry:
-    """A turn lists a message, under the id that the client knows it by."""
-
-    message: Message
-    known_as: str | None = None
-
-    def shown_id(self) -> str | None:
-        return self.known_as or self.message.row_id
-
-    def ui(self) -> dict[str, Any]:
-        message = self.message
-        shown: dict[str, Any] = {"id": self.shown_id(), "role": message.role, "parts": message.parts}
-        metadata = message.shown_metadata()
-        return shown | ({"metadata": metadata} if metadata else {})
-
-
-@dataclass(eq=False)
-class Turn:
-    key: int
-    session: str
-    parent: Turn | None
-    base: int
-    kind: str = "turn"
-    status: str = "streaming"
-    owner: str | None = None
-    entries: list[Entry] = field(default_factory=list)
-    response: Message | None = None
-    fold: Fold = field(default_factory=Fold)
-    usage: Counts = NO_USAGE
-    told: bool = False
-    id: str | None = None
-
-    def path(self) -> list[Turn]:
-        """From the root to here."""
-        path, turn = [self], self.parent
-        while turn is not None:
-            path.append(turn)
-            turn = turn.parent
-        return path[::-1]
-
-    def is_open(self) -> bool:
-        return self.status in ("streaming", "waiting")
-
-    def finished(self) -> list[Entry]:
-        """Its messages, but not the one that is being written."""
-        return [e for e in self.entries if e.message is not self.response]
-
-
-@dataclass(eq=False)
-class State:
-    """One place in the undo stack. `passing`: the move of a begin, which undo skips."""
-
-    turn: Turn | None
-    passing: bool = False
-
-
-@dataclass(eq=False)
-class Session:
-    id: str
-    relation: str
-    parent_id: str | None = None
-    parent_message: Message | None = None
-    has_head: bool = True
-    revision: int = 0
-    lines: list[str] = field(default_factory=list)  # kinds of the reflog
-    past: list[State] = field(default_factory=list)  # ends with the state in force
-    future: list[State] = field(default_factory=list)
-    open: list[Turn] = field(default_factory=list)  # in begin order
-    strays: list[Turn] = field(default_factory=list)
-    rows: list[Message] = field(default_factory=list)  # written here, in the order of their stamps
-    usage: Counts = NO_USAGE
-    archived: bool = False
-    deleted: bool = False
-
-    @property
-    def head(self) -> Turn | None:
-        return self.past[-1].turn if self.past else None
-
-    def path(self) -> list[Turn]:
-        return self.head.path() if self.head else []
-
-    def path_entries(self) -> list[Entry]:
-        return [entry for turn in self.path() for entry in turn.entries]
-
-    def standing(self) -> list[Turn]:
-        """Open turns begun on the current revision: the live tail."""
-        return [turn for turn in self.open if turn.base == self.revision]
-
-    def loose(self) -> list[Message]:
-        return [row for row in self.rows if not row.listed]
-
-    def read(self) -> list[Entry]:
-        """What `messages()` shows."""
-        if self.deleted:
-            return []
-        tail = [Entry(row) for row in self.loose()]
-        tail += [entry for turn in self.standing() for entry in turn.entries]
-        return self.path_entries() + sorted(tail, key=lambda entry: entry.message.stamp)
-
-    def is_hidden(self, row: Message) -> bool:
-        """A row of ours is hidden exactly when it is not in its home session's messages()."""
-        return row.listed and not any(entry.message is row for entry in self.read())
-
-    def waiting(self) -> list[Turn]:
-        return [turn for turn in self.open if turn.status == "waiting"]
 
 
 class World:
