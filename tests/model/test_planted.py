@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from palaver import recorder
-from palaver.core import loose, prelude, recovery, refs, sealing, transcript, visibility
+from palaver.core import prelude, recovery, refs, sealing, transcript, visibility
 
 from .runs import run
 
@@ -41,14 +41,6 @@ def the_tail_is_not_in_order(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transcript, "read_tail", lambda tx, session: sorted(read(tx, session), key=lambda m: m.role))
 
 
-def loose_rows_are_taken_in_last(patch: pytest.MonkeyPatch) -> None:
-    def take_in(tx: Any, turn: Any, found: Any) -> None:
-        for line in [line for message in found for line in loose.lines_of(tx, message)]:
-            turn.add(tx, line.kind, line.ref, line.client_id, line.salt, line.leaf)
-
-    patch.setattr(loose, "take_in", take_in)
-
-
 def loose_rows_are_adopted_under_an_open_turn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(prelude, "stands_still", lambda tx, head: False)
 
@@ -72,7 +64,6 @@ PLANTED = [
     undo_stops_at_a_begin,
     recovery_makes_only_strays,
     the_tail_is_not_in_order,
-    loose_rows_are_taken_in_last,
     loose_rows_are_adopted_under_an_open_turn,
     usage_is_counted_twice,
     open_tools_stay_open,
