@@ -57,13 +57,13 @@ def test_the_prompt_has_a_history_and_survives_mistakes(cli: Cli) -> None:
     with Terminal({**cli.env, "NO_COLOR": "1"}, "sql") as terminal:
         terminal.until("palaver> ")
         terminal.type("SELECT 40 + 2 AS answer;\r")
-        terminal.until("answer\n42\n")
+        terminal.until("answer\n42\npalaver> ")  # keys typed before the prompt are the terminal's, not the prompt's
         terminal.type("SELECT nonsense;\r")
-        terminal.until("no such column")
+        terminal.until("no such column: nonsense\npalaver> ")
         terminal.type("\x1b[A\x1b[A\r")  # twice up: the first query again
-        terminal.until("answer\n42\npalaver> ")
+        terminal.until("AS answer;\nanswer\n42\npalaver> ")
         terminal.type("DELETE FROM heads;\r")
-        terminal.until("not authorized")
+        terminal.until("not authorized\npalaver> ")
         terminal.type("\x04")
         code, seen = terminal.end()
     assert code == 0 and seen.count("answer\n42\n") == 2
