@@ -18,16 +18,20 @@ if TYPE_CHECKING:
     from .canonical import Raw
     from .errors import (
         AliasTaken,
+        BadRule,
         BadValue,
         ChunkError,
         ChunkGap,
         HeadConflict,
+        MessageCancelled,
+        MessageFired,
         MessageNotFound,
         NotAStore,
         NotFound,
         NothingToUndo,
         NotOnPath,
         PalaverError,
+        QueueConflict,
         Refused,
         ReservedKey,
         SchemaMismatch,
@@ -41,6 +45,8 @@ if TYPE_CHECKING:
         StoreError,
         StoreFull,
         StoreReadOnly,
+        TriggerConflict,
+        TriggerFired,
         TurnNotFound,
         TurnSealed,
         TurnWaiting,
@@ -48,7 +54,8 @@ if TYPE_CHECKING:
         UsageConflict,
     )
     from .folding import fold
-    from .model import Event, Line, Page, Problem, SessionInfo, TurnInfo, Usage
+    from .model import Event, Line, Page, Problem, Queued, SessionInfo, TurnInfo, Usage
+    from .permissions import Answer
     from .recorder import Turn
     from .session import Moment, Session, StoredMessage
     from .store import Sessions, Store, open
@@ -59,14 +66,16 @@ __version__ = "0.1.0"
 _HOMES = {
     "canonical": "Raw",
     "errors": (
-        "AliasTaken BadValue ChunkError ChunkGap HeadConflict MessageNotFound NotAStore NotFound "
-        "NotOnPath NothingToUndo PalaverError Refused ReservedKey SchemaMismatch SchemaTooNew "
+        "AliasTaken BadRule BadValue ChunkError ChunkGap HeadConflict "
+        "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
+        "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
-        "StoreError StoreFull StoreReadOnly TurnNotFound TurnSealed TurnWaiting UnsafeFileSystem "
-        "UsageConflict"
+        "StoreError StoreFull StoreReadOnly TriggerConflict TriggerFired TurnNotFound TurnSealed "
+        "TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "folding": "fold",
-    "model": "Event Line Page Problem SessionInfo TurnInfo Usage",
+    "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
+    "permissions": "Answer",
     "recorder": "Turn",
     "session": "Moment Session StoredMessage",
     "store": "Sessions Store open",
@@ -75,12 +84,16 @@ _HOME = {name: module for module, names in _HOMES.items() for name in names.spli
 
 __all__ = [
     "AliasTaken",
+    "Answer",
+    "BadRule",
     "BadValue",
     "ChunkError",
     "ChunkGap",
     "Event",
     "HeadConflict",
     "Line",
+    "MessageCancelled",
+    "MessageFired",
     "MessageNotFound",
     "Moment",
     "NotAStore",
@@ -90,6 +103,8 @@ __all__ = [
     "Page",
     "PalaverError",
     "Problem",
+    "QueueConflict",
+    "Queued",
     "Raw",
     "Refused",
     "ReservedKey",
@@ -109,6 +124,8 @@ __all__ = [
     "StoreFull",
     "StoreReadOnly",
     "StoredMessage",
+    "TriggerConflict",
+    "TriggerFired",
     "Turn",
     "TurnInfo",
     "TurnNotFound",

@@ -36,7 +36,7 @@ def encode(value: Any) -> str:
     if type(value) is Raw:
         return bytes(value).decode()
     check(value)
-    text = _deep(_to_text, value)
+    text = dump(value)
     refuse_depth(text)
     return text
 
@@ -50,7 +50,10 @@ def _to_text(value: Any) -> str:
 
 def dump(value: Any) -> str:
     """`encode` without the check, for values that were checked when they came in."""
-    return _deep(_to_text, value)
+    try:
+        return _encode(value).decode()
+    except (UnicodeEncodeError, RecursionError):
+        return _deep(_to_text, value)
 
 
 def parse(text: str | bytes | Raw) -> Any:
@@ -256,6 +259,8 @@ def _finite(text: str) -> float:
 
 
 def _may_be_deep(text: str | bytes) -> bool:
+    if len(text) <= MAX_DEPTH:
+        return False
     if isinstance(text, str):
         return text.count("[") + text.count("{") > MAX_DEPTH
     return text.count(b"[") + text.count(b"{") > MAX_DEPTH

@@ -3,7 +3,8 @@ attributes carry the facts, the sentence tells the person what to do.
 
 PalaverError
 ├── BadValue                 a value that cannot be kept exactly (NaN, depth > 1,000, a NUL in a title …)
-│   └── ReservedKey          a metadata key that the store owns
+│   ├── ReservedKey          a metadata key that the store owns
+│   └── BadRule              a permission rule that is not shaped as the contract says
 ├── ChunkError               a chunk that does not fit the stream so far
 ├── NotFound
 │   ├── SessionNotFound
@@ -18,7 +19,12 @@ PalaverError
 │   ├── NothingToUndo
 │   ├── UsageConflict
 │   ├── ChunkGap
-│   └── AliasTaken
+│   ├── AliasTaken
+│   ├── QueueConflict        the same id was enqueued before, with another content
+│   ├── MessageCancelled     the queued message was taken back
+│   ├── MessageFired         the queued message was started already
+│   ├── TriggerFired         this delivery has begun its turn already
+│   └── TriggerConflict      this delivery came before, with another content
 ├── HeadConflict             another writer moved the head first; never retried inside
 └── StoreError               the store itself
     ├── StoreBusy            a lock was not to be had in time; retried inside until the deadline
@@ -51,6 +57,10 @@ class ReservedKey(BadValue):
     def __init__(self, key: str) -> None:
         super().__init__(f"metadata key {key!r} belongs to the store; leave it out")
         self.key = key
+
+
+class BadRule(BadValue):
+    """A permission rule has exactly the contract's fields, with values it allows."""
 
 
 class ChunkError(PalaverError, ValueError):
@@ -163,6 +173,46 @@ class AliasTaken(Refused):
         self.namespace = namespace
         self.name = name
         self.session_id = session_id
+
+
+class QueueConflict(Refused):
+    def __init__(self, session_id: str, id: str) -> None:
+        super().__init__(f"message {id!r} was enqueued before with another content; give the new one its own id")
+        self.session_id = session_id
+        self.id = id
+
+
+class MessageCancelled(Refused):
+    def __init__(self, id: str) -> None:
+        super().__init__(f"message {id!r} was cancelled; enqueue it again under another id")
+        self.id = id
+
+
+class MessageFired(Refused):
+    def __init__(self, id: str, turn_id: str) -> None:
+        super().__init__(f"message {id!r} was fired already, in turn {turn_id}")
+        self.id = id
+        self.turn_id = turn_id
+
+
+class TriggerFired(Refused):
+    """The same delivery came again. Nothing is to be done: `turn_id` is the turn it began."""
+
+    def __init__(self, source: str, delivery_id: str, turn_id: str) -> None:
+        super().__init__(f"{source} delivery {delivery_id!r} has fired already, in turn {turn_id}; nothing was changed")
+        self.source = source
+        self.delivery_id = delivery_id
+        self.turn_id = turn_id
+
+
+class TriggerConflict(Refused):
+    def __init__(self, source: str, delivery_id: str, turn_id: str) -> None:
+        super().__init__(
+            f"{source} delivery {delivery_id!r} came before with another content (turn {turn_id}); nothing was changed"
+        )
+        self.source = source
+        self.delivery_id = delivery_id
+        self.turn_id = turn_id
 
 
 class HeadConflict(PalaverError):

@@ -113,6 +113,15 @@ class TurnInfo(msgspec.Struct, frozen=True):
     thread_messages: int
 
 
+class Queued(msgspec.Struct, frozen=True):
+    """A message that waits: its id, the pending turn that holds it, when it was sent, and the message itself."""
+
+    id: str
+    turn_id: str
+    queued_at: int
+    message: dict[str, Any]
+
+
 class Line(msgspec.Struct, frozen=True):
     """One line of a session's reflog: the head moved, when, where to, and why."""
 

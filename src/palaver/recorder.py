@@ -1,9 +1,9 @@
 """The recorder: between a stream of chunks and the store.
 
 With `save_on="chunk"` every chunk is on disk when `write` returns, as one appended row, whatever the size of the
-text. The part's own row, which other programs read, follows when `save_buffer_ms` have passed and enough is new, or
-when the part ends; so the cost of a chunk stays flat. What another program may see is at most that much behind;
-readers of ours never are.
+text. The part's own row, which other programs read, follows when enough time has passed and enough is new, or when the
+part ends; so the cost of a chunk stays flat. What another program may see is at most that much behind; readers of ours
+never are. With `step` and `turn` chunks are folded at once and held back until they are due (see saving.py).
 """
 
 from __future__ import annotations
@@ -15,8 +15,26 @@ from typing import Any
 
 from . import canonical, chunks
 from .clock import monotonic, now_ms
-from .core import heads, late, loose, metadata, response, rows, sealing, sessions, turns, visibility
+from .core import (
+    compaction,
+    context,
+    continuing,
+    heads,
+    late,
+    loose,
+    metadata,
+    pending,
+    response,
+    rows,
+    sealing,
+    sessions,
+    transcript,
+    turns,
+    visibility,
+)
+from .core.compaction import Compaction
 from .core.prelude import Room
+from .core.response import LARGE
 from .core.turns import OpenTurn
 from .db.database import Database, Tx
 from .db.queries import Q
@@ -31,15 +49,17 @@ from .errors import (
     UsageConflict,
 )
 from .folding import MISSING
-from .model import SEALED, Usage
+from .model import SEALED, TurnInfo, Usage
+from .saving import PartRow, Policy
 
 DELTAS = {"text-delta", "reasoning-delta", "tool-input-delta"}
 RESULTS = {"tool-output-available", "tool-output-error", "tool-output-denied"}
 STEPS = {"finish-step", "finish"}
-_GROWTH = 4096  # characters after which a part's row may be one more buffer time behind
+_OWN_FACTS = ("abort_reason", "error")  # in memory until the seal
 assert Q.append_chunk.names == ("session", "seq", "data", "at", "turn", "fence")
 
 Chunk = Mapping[str, Any] | str | bytes
+Item = tuple[dict[str, Any], str]  # a chunk, read and as text
 
 
 class Turn:
@@ -51,19 +71,27 @@ class Turn:
         room: Room,
         state: OpenTurn,
         *,
-        save_buffer_ms: float = 50.0,
+        policy: Policy,
         on_end: Callable[[Turn], None] | None = None,
+        on_hold: Callable[[], None] | None = None,
+        on_begin: Callable[[Turn], None] | None = None,
         resumed: bool = False,
     ) -> None:
         self._db = db
         self._room = room
         self._state = state
-        self._buffer = save_buffer_ms / 1000
+        self._policy = policy
         self._on_end = on_end
+        self._on_hold = on_hold
+        self._on_begin = on_begin
         self._lock = threading.RLock()
         self._seq = state.begin_seq
-        self._rows: dict[int, _Row] = {}
+        self._rows: dict[int, PartRow] = {}
         self._dirty: set[int] = set()
+        self._held: list[Item] = []  # folded, but not written yet,
+        self._held_parts: list[int | None] = []  # and which part each touched
+        self._held_size = 0
+        self._held_since = 0.0
         self._stale = False
         self._ended_as = "completed"
         self._resumed = resumed
@@ -86,17 +114,29 @@ class Turn:
 
     @property
     def chunks(self) -> int:
-        """How many chunks are stored: the `at` of the next one."""
-        return self._state.chunks
+        """How many chunks were taken: the `at` of the next one."""
+        with self._lock:
+            self._refresh()
+            return self._state.chunks + len(self._held)
+
+    @property
+    def stored(self) -> int:
+        """How many of them are on disk: all, unless the save policy holds some back."""
+        with self._lock:
+            self._refresh()
+            return self._state.chunks
 
     @property
     def message_id(self) -> str | None:
         """The row of the response, once there is one."""
-        return self._state.response_id
+        with self._lock:
+            self._refresh()
+            return self._state.response_id
 
     def message(self) -> dict[str, Any]:
         """The response so far, as plain values."""
         with self._lock:
+            self._refresh()
             parsed: dict[str, Any] = canonical.parse(canonical.dump(self._state.fold.message()))
             return parsed
 
@@ -106,7 +146,7 @@ class Turn:
     # ------------------------------------------------------------ writing
 
     def write(self, chunk: Chunk, *, at: int | None = None) -> None:
-        """Keep one chunk. When this returns it survives the process."""
+        """Keep one chunk. When this returns it survives the process, unless `save_on` says later."""
         self.append((chunk,), at=at)
 
     def append(self, given: Iterable[Chunk], *, at: int | None = None) -> None:
@@ -122,31 +162,91 @@ class Turn:
             if items:
                 self._keep(items)
 
-    def _stored(self, items: list[tuple[dict[str, Any], str]], at: int) -> int:
+    def _stored(self, items: list[Item], at: int) -> int:
         """How many of the items are in the store already, by their place; they must be the same."""
-        have = self._state.chunks
+        have, stored = self._state.chunks + len(self._held), self._state.chunks
         if at > have or at < 0:
             raise ChunkGap(self.id, at, have, "leaves a gap; send the chunks before it")
         count = min(have - at, len(items))
         with self._db.read() as tx:
             for place in range(count):
-                row = tx.one(Q.chunk_at, session=self.session_id, begin_seq=self._state.begin_seq, at=at + place)
-                if row is None or not canonical.same(row[0], items[place][1]):
+                known = self._held[at + place - stored][1] if at + place >= stored else self._chunk_at(tx, at + place)
+                if known is None or not canonical.same(known, items[place][1]):
                     raise ChunkGap(self.id, at + place, have, "holds another chunk; nothing was changed")
         return count
 
-    def _keep(self, items: list[tuple[dict[str, Any], str]]) -> None:
+    def _chunk_at(self, tx: Tx, place: int) -> str | None:
+        row = tx.one(Q.chunk_at, session=self.session_id, begin_seq=self._state.begin_seq, at=place)
+        return None if row is None else str(row[0])
+
+    def _keep(self, items: list[Item]) -> None:
         try:
             touched = [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items]
         except PalaverError:
             self._stale = len(items) > 1
             raise
+        if not self._policy.at_once:
+            self._hold(items, touched)
+            return
         try:
             self._store(items, touched)
         except BaseException:
             self._stale = True
             raise
         self._state.chunks += len(items)
+
+    # ------------------------------------------------------------ holding back
+
+    def _hold(self, items: list[Item], touched: list[int | None]) -> None:
+        if not self._held:
+            self._held_since = monotonic()
+            if self._policy.oldest is not None and self._on_hold:
+                self._on_hold()
+        self._held += items
+        self._held_parts += touched
+        self._held_size += _bytes(items)
+        self._dirty.update(index for index in touched if index is not None)
+        if self._policy.is_due({parsed["type"] for parsed, _ in items}, self._held_size, self._held_for()):
+            try:
+                self._flush()
+            except BaseException:  # these were not taken; what was accepted before stays held
+                del self._held[-len(items) :], self._held_parts[-len(items) :]
+                self._held_size = _bytes(self._held)
+                raise
+
+    def _held_for(self) -> float:
+        return monotonic() - self._held_since
+
+    def flush(self) -> None:
+        """Write what the save policy holds back."""
+        with self._lock:
+            self._refresh()
+            self._flush()
+
+    def _flush_old(self) -> float | None:
+        """Write what was held back as long as it may; in how many seconds to look again, None: nothing is held."""
+        with self._lock:
+            oldest = self._policy.oldest
+            if not self._held or oldest is None:
+                return None
+            left = oldest - self._held_for()
+            if left <= 0:
+                self.flush()
+            return max(left, 0.0) or None
+
+    def _flush(self) -> None:
+        if not self._held:
+            return
+        try:
+            self._store(self._held, self._held_parts)
+        except BaseException:
+            self._stale = True
+            raise
+        self._state.chunks += len(self._held)
+        self._let_go()
+
+    def _let_go(self) -> None:
+        self._held, self._held_parts, self._held_size = [], [], 0
 
     def _fold(self, chunk: dict[str, Any], *, last: bool) -> int | None:
         touched = self._state.fold.apply(chunk)
@@ -158,33 +258,47 @@ class Turn:
         """After a failed write the rows are the truth: take the state from them again."""
         if not self._stale:
             return
-        fence = self._state.fence
+        before = self._state
         with self._db.read() as tx:
             self._state = turns.load(tx, self.id)
-        self._state.fence = fence
+        self._state.fence = before.fence
+        self._state.facts |= {key: before.facts[key] for key in _OWN_FACTS if key in before.facts}
+        del self._held[: self._state.chunks - before.chunks]  # an interrupted flush had written them after all
         self._rows.clear()
         self._dirty.clear()
         self._stale = False
+        if self._state.status in SEALED:
+            self._let_go()
+        self._held_parts = [self._state.fold.apply(parsed) for parsed, _ in self._held]
+        self._dirty.update(index for index in self._held_parts if index is not None)
 
-    def _store(self, items: list[tuple[dict[str, Any], str]], touched: list[int | None]) -> None:
+    def _store(self, items: list[Item], touched: list[int | None]) -> None:
         if len(items) == 1 and self._is_plain(items[0][0], touched[0]):
             self._insert(items[0][1])
             return
-        kinds = {parsed["type"] for parsed, _ in items}
         self._dirty.update(i for i in touched if i is not None)
-        hard = bool(kinds & STEPS) or any(_is_result(parsed) for parsed, _ in items)
+        waits = items[-1][0]["type"] == "finish" and bool(self._state.fold.unresolved())
+        hard = waits or any(parsed["type"] == "finish-step" or _is_result(parsed) for parsed, _ in items)
         with self._db.write(hard=hard) as tx:
-            self._write_chunks(tx, items)
-            written = self._write_parts(tx, items, touched, everything=hard)
-            if any(chunks.decoded(p.get("messageMetadata")) is not None for p, _ in items):
-                response.write_metadata(tx, self._state)
-            if "start" in kinds:
-                response.rename_response(tx, self._state)
-            if kinds & STEPS:
-                tx.later(Q.touch_session, session=self.session_id, now=now_ms())
-            if items[-1][0]["type"] == "finish" and self._state.fold.unresolved():
+            written = self._write_rows(tx, items, touched, everything=hard or not self._policy.at_once)
+            if waits:
                 self._set_waiting(tx)
         self._after(items, written)
+        if self._state.status == "waiting":
+            self._state.fence += 1  # only now is it so
+
+    def _write_rows(self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool) -> list[int]:
+        """Everything that chunks bring about; which parts were written."""
+        kinds = {parsed["type"] for parsed, _ in items}
+        self._write_chunks(tx, items)
+        written = self._write_parts(tx, items, touched, everything=everything)
+        if any(chunks.decoded(p.get("messageMetadata")) is not None for p, _ in items):
+            response.write_metadata(tx, self._state)
+        if "start" in kinds:
+            response.rename_response(tx, self._state)
+        if kinds & STEPS:
+            tx.later(Q.touch_session, session=self.session_id, now=now_ms())
+        return written
 
     def _is_plain(self, chunk: dict[str, Any], index: int | None) -> bool:
         """Nothing but a row for the chunk is due."""
@@ -196,7 +310,7 @@ class Turn:
             return False
         row.size += len(chunk.get("delta") or chunk.get("inputTextDelta") or "")
         self._dirty.add(index)
-        return not row.is_due(self._buffer)
+        return not row.is_due(self._policy)
 
     def _insert(self, text: str) -> None:
         state = self._state
@@ -208,32 +322,20 @@ class Turn:
             with self._db.read() as tx:
                 self._renumber(tx)
 
-    def _write_chunks(self, tx: Tx, items: list[tuple[dict[str, Any], str]]) -> None:
-        state = self._state
-        for _, text in items:
+    def _write_chunks(self, tx: Tx, items: list[Item]) -> None:
+        state, guarded = self._state, False
+        for place, (parsed, text) in enumerate(items):
             if state.response_id is None:
-                self._seq = response.open_response(tx, state)
-                tx.later(
-                    Q.insert_event,
-                    session=state.session_id,
-                    seq=self._seq,
-                    kind="chunk",
-                    turn=state.begin_seq,
-                    data=text,
-                    at=now_ms(),
-                )
-                continue
-            while not tx.run(
-                Q.append_chunk,
-                session=state.session_id,
-                seq=self._seq + 1,
-                data=text,
-                at=now_ms(),
-                turn=state.id,
-                fence=state.fence,
-            ):
+                self._seq = response.open_response(tx, state) - 1
+                guarded = True
+            if not guarded:  # the first one asks whether the turn is still ours; then it is, until the commit
                 self._renumber(tx)
+                guarded = True
             self._seq += 1
+            put = tx.put if len(text) < LARGE else tx.put_large
+            put(Q.insert_event, state.session_id, self._seq, "chunk", state.begin_seq, text, now_ms())
+            if len(text) >= LARGE and self._policy.at_once:
+                items[place] = (parsed, "")  # it is in the store now; the part's row is yet to be made from it
 
     def _renumber(self, tx: Tx) -> None:
         """A chunk was not taken: the turn is not ours any more, or another turn used the number."""
@@ -242,9 +344,7 @@ class Turn:
             raise turns.sealed_error(tx, self.id)
         self._seq = max(row[3], row[5] or 0)
 
-    def _write_parts(
-        self, tx: Tx, items: list[tuple[dict[str, Any], str]], touched: list[int | None], *, everything: bool
-    ) -> list[int]:
+    def _write_parts(self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool) -> list[int]:
         state = self._state
         due = sorted(self._dirty) if everything else sorted({i for i in touched if i is not None})
         if due and due[-1] >= len(state.part_ids) and tx.one(Q.session_exists, session=self.session_id) is None:
@@ -256,10 +356,10 @@ class Turn:
                 state.add(tx, "result", state.part_ids[place])
         return due
 
-    def _after(self, items: list[tuple[dict[str, Any], str]], written: list[int]) -> None:
+    def _after(self, items: list[Item], written: list[int]) -> None:
         now = monotonic()
         for index in written:
-            row = self._rows.setdefault(index, _Row())
+            row = self._rows.setdefault(index, PartRow())
             row.saved(now)
         self._dirty.difference_update(written)
         for parsed, _ in items:
@@ -291,6 +391,7 @@ class Turn:
         with self._lock:
             self._refresh()
             self._usable(waiting=True)
+            self._flush()
             if response.has_caller_usage(self._state):
                 raise UsageConflict(self.id)
             self._change(lambda tx: self._count(tx, given, cost_usd or 0.0, model))
@@ -351,6 +452,10 @@ class Turn:
             self._refresh()
             if self.status in SEALED:
                 raise TurnSealed(self.id, self.status, late=self._keep_late(data))
+            try:
+                self._flush()
+            except TurnSealed as sealed:
+                raise TurnSealed(self.id, sealed.status, late=self._keep_late(data)) from None
             self._resolve(data)
 
     def _resolve(self, data: dict[str, Any]) -> None:
@@ -381,7 +486,9 @@ class Turn:
         with self._lock:
             self._refresh()
             self._usable()
+            self._flush()
             self._change(self._go_waiting, hard=True)
+            self._state.fence += 1
             self._dirty.clear()
 
     def _go_waiting(self, tx: Tx) -> None:
@@ -394,8 +501,97 @@ class Turn:
         if tx.run(Q.set_status, status="waiting", owner=None, turn=state.id, fence=state.fence) != 1:
             raise turns.sealed_error(tx, state.id)
         self._event(tx, "wait", {"turn": state.id})
-        state.fence += 1
         state.status = "waiting"
+
+    # ------------------------------------------------------------ what is in force, and what a model sees
+
+    def used(self, permission: str) -> None:
+        """Note that the turn made use of a permission: beside those it was granted, for whoever audits it."""
+        if not canonical.check_column("permission", permission):
+            raise BadValue("a permission that was used has a name")
+        with self._lock:
+            self._refresh()
+            self._usable(waiting=True)
+            facts = self._state.facts
+            if permission not in facts.get("permissions_used", ()):
+                facts["permissions_used"] = [*facts.get("permissions_used", ()), permission]
+                self._change(self._write_facts)
+
+    def _write_facts(self, tx: Tx) -> None:
+        state = self._state
+        tx.later(Q.set_facts, turn=state.id, fence=state.fence, facts=canonical.encode(state.facts))
+
+    def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
+        """What a model should see to go on with this turn: what is before it, and what it has so far."""
+        with self._lock:
+            self._refresh()
+            self._flush()
+            with self._db.read() as tx:
+                own = transcript.read_open(tx, self.session_id, self.id)
+                if system is None:
+                    system = context.prompt(tx, self._state.facts.get("metadata"))
+                return context.assemble(tx, self._state.parent_id, own, system)
+
+    def compact(self, summary: str, keep_from: str | TurnInfo | Turn | None = None, **given: Any) -> Turn:
+        """Compact while the turn runs: it is sealed at its last finished step, the summary follows, and the turn that
+        is returned goes on from there; all of it or nothing. Takes what `session.compact` takes."""
+        said = Compaction.of(summary, given)
+        with self._lock:
+            self._refresh()
+            self._usable()
+            self._flush()
+            try:
+                with self._db.write(hard=True) as tx:
+                    where = keep_from if keep_from is None or isinstance(keep_from, str) else keep_from.id
+                    state, rest = self._compact(tx, said, where)
+                    turn = self._successor(tx, state, rest)
+            except BaseException:
+                self._stale = True
+                raise
+            self._end()
+            if self._on_begin:
+                self._on_begin(turn)
+            return turn
+
+    def _compact(self, tx: Tx, said: Compaction, keep_from: str | None) -> tuple[OpenTurn, list[str]]:
+        state = self._state
+        owner = (tx.one(Q.get_turn, turn=state.id) or ())[20]
+        heads.take(tx, state.session_id, stamps=0)  # numbers go on after those of the chunks that are taken back
+        rest = continuing.cut_back(tx, state)
+        moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
+        if moved is None:
+            raise HeadConflict(state.session_id, state.base_revision, self._who_was_first(tx))
+        found = loose.look(tx, moved.head, self._room.looks)
+        sealing.freeze(tx, state, "completed", (lambda: loose.take_in(tx, state, found)) if found else None)
+        sealing.touch(tx, state.session_id, state.facts)
+        heads.log_advance(tx, moved.head, moved.link, kind="seal")
+        head = heads.take(tx, state.session_id, stamps=1)
+        turn = compaction.write(tx, head, said, compaction.scope(tx, head, keep_from))
+        sealing.land(tx, head, turn, kind="compact")
+        head = heads.take(tx, state.session_id, stamps=0)
+        if head.open_turns:
+            visibility.hide_open_turns(tx, head)
+        kept = {key: value for key, value in state.facts.items() if key not in _OWN_FACTS}
+        return turns.begin(tx, head, [], owner=owner, facts=kept | {"continues": state.id}), rest
+
+    def _successor(self, tx: Tx, state: OpenTurn, rest: list[str]) -> Turn:
+        """The turn that goes on, with the chunks of the step that was not finished."""
+        turn = Turn(
+            self._db,
+            self._room,
+            state,
+            policy=self._policy,
+            on_end=self._on_end,
+            on_hold=self._on_hold,
+            on_begin=self._on_begin,
+        )
+        if rest:
+            items = [chunks.parse(text) for text in rest]
+            touched = [continuing.go_on(state, parsed) for parsed, _ in items]
+            turn._dirty.update(index for index in touched if index is not None)
+            turn._after(items, turn._write_rows(tx, items, touched, everything=True))
+            state.chunks = len(items)
+        return turn
 
     # ------------------------------------------------------------ the end
 
@@ -404,6 +600,7 @@ class Turn:
         with self._lock:
             self._refresh()
             self._usable(waiting=True)
+            self._flush()
             status = status or self._ended_as
             if status not in SEALED:
                 raise BadValue(f"a turn ends as completed, failed or aborted, not {status!r}")
@@ -432,8 +629,8 @@ class Turn:
                 return self._who_was_first(tx)
             found = loose.look(tx, moved.head, self._room.looks)
             sealing.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
-            sealing.touch(tx, state)
-            heads.log_advance(tx, moved, kind="seal")
+            sealing.touch(tx, state.session_id, state.facts)
+            heads.log_advance(tx, moved.head, moved.link, kind="seal")
             if moved.head.open_turns > 1:
                 visibility.hide_open_turns(tx, moved.head)
         return None
@@ -478,9 +675,24 @@ class Turn:
             self._leave()
             return
         try:
+            if self.give_back():
+                return
             self.abort(f"{type(error).__name__}: {error}"[:500])
         except PalaverError as failure:  # the exception on its way out matters more
             error.add_note(f"palaver: the turn was not put on the path: {failure}")
+
+    def give_back(self) -> bool:
+        """A queued message whose start failed before anything came waits again, once. False: it does not."""
+        with self._lock:
+            if self._state.response_id is not None or self._held or self._state.status != "streaming":
+                return False
+            with self._db.write(hard=True) as tx:
+                head = heads.take(tx, self.session_id, stamps=0)
+                given = pending.give_back(tx, head, self.id, self._state.fence)
+            if given:
+                self._state.status = "aborted"
+                self._end()
+            return given
 
     def _leave(self) -> None:
         """After a resume, tools may still be unanswered: then it goes on waiting."""
@@ -490,27 +702,8 @@ class Turn:
             self.seal()
 
 
-class _Row:
-    """How far a part's row is behind its fold."""
-
-    __slots__ = ("at", "saved_size", "size")
-
-    def __init__(self) -> None:
-        self.at = 0.0
-        self.size = 0
-        self.saved_size = 0
-
-    def saved(self, now: float) -> None:
-        self.at = now
-        self.saved_size = self.size
-
-    def is_due(self, buffer: float) -> bool:
-        """Enough time and enough new text; or, for little text, a time that grows with the size."""
-        waited = monotonic() - self.at
-        if waited < buffer:
-            return False
-        new = self.size - self.saved_size
-        return new * 16 >= self.size or waited >= buffer * (1 + self.size / _GROWTH)
+def _bytes(items: list[Item]) -> int:
+    return sum(len(text) if text.isascii() else len(text.encode()) for _, text in items)
 
 
 def _is_result(chunk: dict[str, Any]) -> bool:

@@ -2,41 +2,51 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterator
 from datetime import datetime
-from hashlib import sha256
 from typing import TYPE_CHECKING, Any
 
 from . import canonical
 from .canonical import check_column
-from .clock import now_ms
+from .clock import monotonic
 from .core import (
+    compaction,
+    context,
     events,
     heads,
+    loose,
     materialise,
     prelude,
-    previews,
+    pruning,
+    queue,
     recovery,
     refs,
     rows,
+    sealing,
     sessions,
     transcript,
+    triggers,
     turns,
     visibility,
     whole,
 )
+from .core.compaction import Compaction
 from .core.heads import Head
 from .core.turns import Entry
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadValue, MessageNotFound, Refused, SessionNotFound, TurnNotFound, TurnSealed
-from .model import SEALED, Event, Line, SessionInfo, TurnInfo
+from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
+from .modelmessages import convert
 from .recorder import Turn
+from .rulebook import Rulebook
+from .setup import Setup, preview
 
 if TYPE_CHECKING:
     from .store import Store
 
 StoredMessage = transcript.Message
+_PLAIN = Setup()
 
 
 class Session:
@@ -80,8 +90,7 @@ class Session:
     def messages(self) -> list[dict[str, Any]]:
         """The transcript as UIMessages: the head's path, then what is open or was written by others."""
         with self._store.db.read() as tx:
-            stored = transcript.read(tx, self.id)
-        return [message.ui() for message in stored]
+            return transcript.read_ui(tx, self.id)
 
     def messages_json(self) -> str:
         """The same as JSON text, every stored byte as it was given."""
@@ -116,10 +125,39 @@ class Session:
             sessions.get_row(tx, self.id)
             return events.history(tx, self.id)
 
+    def cursor(self) -> int:
+        """The number of the newest event: where `follow(after=…)` begins if nothing of before is wanted."""
+        with self._store.db.read() as tx:
+            sessions.get_row(tx, self.id)
+            return events.newest(tx, self.id)
+
     def events(self, after: int = 0, limit: int = 1_000) -> list[Event]:
         with self._store.db.read() as tx:
             sessions.get_row(tx, self.id)
             return events.read(tx, self.id, after, limit)
+
+    def follow(self, after: int | None = None, *, timeout: float | None = None) -> Iterator[Event]:
+        """Events as they come, whoever writes, in this process or another; `after=None`: from now on. A cursor older
+        than what was trimmed gets one `reset` (read `snapshot()` again), then what follows it. It ends when nothing
+        came for `timeout` seconds."""
+        return self._follow(self.cursor() if after is None else after, timeout)
+
+    def _follow(self, cursor: int, timeout: float | None) -> Iterator[Event]:
+        with self._store.db.watch() as watch:
+            quiet_since = monotonic()
+            while True:
+                with self._store.db.read() as tx:
+                    found = events.since(tx, self.id, cursor, 1_000)
+                for event in found:
+                    cursor = event.seq
+                    yield event
+                if found:
+                    quiet_since = monotonic()
+                    continue
+                left = None if timeout is None else timeout - (monotonic() - quiet_since)
+                if left is not None and left <= 0:
+                    return
+                watch.wait(left)
 
     def path(self) -> list[TurnInfo]:
         """The turns from the root to the head."""
@@ -176,19 +214,10 @@ class Session:
 
     # ------------------------------------------------------------ turns
 
-    def turn(
-        self,
-        messages: Any = None,
-        expected: int | None = None,
-        *,
-        model: Any = None,
-        agent: str | None = None,
-        system_prompt: str | None = None,
-        trigger: dict[str, Any] | None = None,
-        snapshot_id: str | None = None,
-    ) -> Turn:
-        """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`."""
-        setup = _Setup(model, agent, system_prompt, trigger, snapshot_id)
+    def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
+        """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
+        `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
+        setup = Setup(**given)
         prepared = rows.prepare(messages, setup.for_user())
         owner = self._store.owner()
         with self._store.db.write(hard=True) as tx:
@@ -198,48 +227,48 @@ class Session:
                 self.id,
                 expected=expected,
                 stamps=len(prepared),
-                preview=_preview(prepared),
+                preview=preview(prepared),
                 moving_on=True,
             )
             setup.keep_prompt(tx)
-            state = turns.begin(tx, head, prepared, owner=owner, facts=setup.facts())
+            facts = setup.facts() | setup.snapshot(tx, self.id)
+            state = turns.begin(tx, head, prepared, owner=owner, facts=facts)
+            triggers.deliver(tx, self.id, state.id, setup.trigger, triggers.payload(prepared))
         return self._store.track(state)
 
-    def commit(
-        self,
-        messages: Any,
-        expected: int | None = None,
-        *,
-        model: Any = None,
-        agent: str | None = None,
-        trigger: dict[str, Any] | None = None,
-    ) -> TurnInfo:
+    def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
-        `expected` it follows whatever the head is."""
-        setup = _Setup(model, agent, None, trigger, None)
-        prepared = rows.prepare(messages, setup.for_user())
+        `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
+        `tools`, `permissions`."""
+        setup = Setup(**given) if given else _PLAIN
+        prepared = rows.prepare(messages, setup.for_user() if given else None)
         if not prepared:
             raise BadValue("a turn that is committed whole needs at least one message")
-        given = whole.Whole(self.id, prepared, expected, setup.facts(), _preview(prepared))
+        room = self._store.room
+        words = None if room.tips.has(self.id) else preview(prepared)  # the first words are kept, not these
+        turn = whole.Whole(self.id, prepared, expected, setup.facts() if given else {}, words, setup.rules)
         try:
             with self._store.db.write(hard=True) as tx:
-                return whole.commit_fast(tx, self._store.room, given)
+                info, tip = whole.commit_fast(tx, room, turn)
         except whole.InTheWay:
             with self._store.db.write(hard=True) as tx:
-                return whole.commit_carefully(tx, self._store.room, given)
+                return whole.commit_carefully(tx, room, turn._replace(preview=preview(prepared)))
+        if words is not None or room.tips.has(self.id):
+            room.tips.put(self.id, tip)
+        return info
 
     def regenerate(self, message: str | None = None, expected: int | None = None, **setup: Any) -> Turn:
         """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
         question if it has none."""
-        return self._begin_sibling(message, None, expected, _Setup(**setup) if setup else _Setup())
+        return self._begin_sibling(message, None, expected, Setup(**setup) if setup else Setup())
 
     def edit(self, message: str, content: Any, expected: int | None = None, **setup: Any) -> Turn:
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
         if content is None or content == []:
             raise BadValue("an edit needs something to say instead; rewind() takes a message back")
-        return self._begin_sibling(message, content, expected, _Setup(**setup) if setup else _Setup())
+        return self._begin_sibling(message, content, expected, Setup(**setup) if setup else Setup())
 
-    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: _Setup) -> Turn:
+    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: Setup) -> Turn:
         prepared = rows.prepare(content, setup.for_user())
         if len(prepared) > 1:
             raise BadValue("an edit replaces one message by one message")
@@ -251,7 +280,7 @@ class Session:
                 self.id,
                 expected=expected,
                 stamps=len(prepared),
-                preview=_preview(prepared),
+                preview=preview(prepared),
                 moving_on=True,
             )
             parent, before, known_as = _sibling_place(tx, head, message, editing=content is not None)
@@ -261,7 +290,9 @@ class Session:
             head = heads.move(tx, head, parent, kind="begin", reason="edit" if prepared else "regenerate")
             head = heads.take(tx, self.id, stamps=len(prepared))
             setup.keep_prompt(tx)
-            state = turns.begin(tx, head, prepared, owner=owner, facts=setup.facts(), references=before)
+            facts = setup.facts() | setup.snapshot(tx, self.id)
+            state = turns.begin(tx, head, prepared, owner=owner, facts=facts, references=before)
+            triggers.deliver(tx, self.id, state.id, setup.trigger, triggers.payload(prepared))
             visibility.restamp(tx, head, old)
         return self._store.track(state)
 
@@ -292,6 +323,97 @@ class Session:
             head = heads.take(tx, self.id, stamps=0)
             turns.record_event(tx, head, "resume", state, {"turn": turn_id})
         return self._store.track(state, resumed=True)
+
+    # ------------------------------------------------------------ the queue
+
+    def enqueue(self, message: Any, id: str | None = None, **given: Any) -> Queued:
+        """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
+        setup = Setup(**given)
+        setup.refuse_snapshots()
+        prepared = rows.prepare(message, setup.for_user())
+        if len(prepared) != 1 or prepared[0].role != "user":
+            raise BadValue("a queued message is one message of the user")
+        if id is not None:
+            prepared[0].client_id = check_column("message id", id) or None
+        with self._store.db.write(hard=True) as tx:
+            setup.keep_prompt(tx)
+            place = queue.enqueue(tx, self.id, prepared[0], setup.facts())
+            listed = [message.ui() for message in transcript.read_turn(tx, place.turn_id)]
+        (shown,) = [message for message in listed if message["id"] == place.id]
+        return Queued(place.id, place.turn_id, place.queued_at, shown)
+
+    def queue(self) -> list[Queued]:
+        """What waits, first come first."""
+        with self._store.db.read() as tx:
+            sessions.get_row(tx, self.id)
+            found = queue.waiting(tx, self.id)
+        return [Queued(place.id, place.turn_id, place.queued_at, message.ui()) for place, message in found]
+
+    def claim(self, id: str | None = None, expected: int | None = None, **given: Any) -> Turn | None:
+        """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
+        it. Leave its block by an exception before any chunk came, and the message waits again, once."""
+        setup, owner = Setup(**given), self._store.owner()
+        if setup.trigger is not None:
+            raise BadValue("a trigger belongs to the message: give it to enqueue()")
+        with self._store.db.write(hard=True) as tx:
+            facts = setup.facts() | setup.snapshot(tx, self.id)
+            state = queue.claim(tx, self._store.room, self.id, id, owner=owner, expected=expected, facts=facts)
+            if state is None:
+                return None
+            setup.keep_prompt(tx)
+        return self._store.track(state)
+
+    def cancel(self, id: str) -> bool:
+        """Take a queued message back. False: it was before. MessageFired: it is too late."""
+        with self._store.db.write(hard=True) as tx:
+            return queue.cancel(tx, self._store.room, self.id, id)
+
+    # ------------------------------------------------------------ what a model sees
+
+    @property
+    def permissions(self) -> Rulebook:
+        """The session's own rules: add, remove, list, evaluate."""
+        return Rulebook(self._store, self.id)
+
+    def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
+        """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
+        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself."""
+        with self._store.db.read() as tx:
+            head = tx.one(Q.read_head, session=self.id)
+            sessions.get_row(tx, self.id)
+            if head is not None and head[5] is not None:
+                return []
+            return context.assemble(tx, head[0] if head else None, transcript.read_loose(tx, self.id), system)
+
+    def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
+        """The same as the AI SDK's model messages."""
+        return convert(self.context(system=system))
+
+    def compact(
+        self, summary: str, keep_from: str | TurnInfo | None = None, expected: int | None = None, **given: Any
+    ) -> TurnInfo:
+        """Let a summary stand for everything before a turn (for everything, without one). The turns stay; only
+        `context()` stops at the summary. Also: `compaction_type`, `model`, `provider`, `trigger`, `auto`, `overflow`,
+        `metadata`, `tokens_before`, `tokens_after`, `summary_tokens`, `summarization_input_tokens`,
+        `summarization_output_tokens`, `duration_ms`."""
+        said = Compaction.of(summary, given)
+        with self._store.db.write(hard=True) as tx:
+            head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=1, moving_on=True)
+            head = loose.adopt_beside(tx, head)
+            turn = compaction.write(tx, head, said, compaction.scope(tx, head, _name_of(keep_from)))
+            head = sealing.land(tx, head, turn, kind="compact")
+            if head.open_turns:
+                visibility.hide_open_turns(tx, head)
+            row = tx.one(Q.get_turn, turn=turn.id)
+        assert row is not None
+        return events.turn_info(row)
+
+    def prune(self, before: str | TurnInfo | None = None, *, keep: int | None = None) -> int:
+        """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
+        The record stays as it is."""
+        with self._store.db.write(hard=True) as tx:
+            head = prelude.ready(tx, self._store.room, self.id, stamps=0)
+            return pruning.prune(tx, head, _name_of(before), keep)
 
     # ------------------------------------------------------------ moving the head
 
@@ -405,52 +527,7 @@ class Moment:
 
     def messages(self) -> list[dict[str, Any]]:
         with self._store.db.read() as tx:
-            return [message.ui() for message in transcript.read_path(tx, self.turn_id)]
-
-
-class _Setup:
-    """What is in force for a turn, and where it is written: user message, response, or both."""
-
-    def __init__(
-        self,
-        model: Any = None,
-        agent: str | None = None,
-        system_prompt: str | None = None,
-        trigger: dict[str, Any] | None = None,
-        snapshot_id: str | None = None,
-    ) -> None:
-        self.model = None if model is None else sessions.as_model(model)
-        self.agent = check_column("agent", agent)
-        self.prompt = canonical.check_text("system prompt", system_prompt)
-        self.digest = None if system_prompt is None else sha256(system_prompt.encode()).hexdigest()
-        self.trigger = trigger
-        self.snapshot_id = snapshot_id
-
-    def for_user(self) -> dict[str, Any]:
-        given = {
-            "model": self.model,
-            "agent": self.agent,
-            "snapshot_id": self.snapshot_id,
-            "trigger": self.trigger,
-        }
-        return {key: value for key, value in given.items() if value is not None}
-
-    def facts(self) -> dict[str, Any]:
-        given = {"model": self.model, "agent": self.agent, "system_prompt_digest": self.digest}
-        metadata = {key: value for key, value in given.items() if value is not None}
-        facts: dict[str, Any] = {"metadata": metadata} if metadata else {}
-        if self.model is not None:
-            facts["model"] = self.model
-        return facts
-
-    def keep_prompt(self, tx: Tx) -> None:
-        if self.prompt is not None:
-            tx.later(Q.put_prompt, digest=self.digest, body=self.prompt, now=now_ms())
-
-
-def _preview(prepared: Iterable[rows.NewMessage]) -> str | None:
-    words = (m.text for m in prepared if m.role == "user")
-    return previews.shorten(next((w for w in words if w), None))
+            return transcript.as_ui(transcript.read_path(tx, self.turn_id))
 
 
 def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
@@ -468,15 +545,18 @@ def _sibling_place(
 ) -> tuple[str | None, list[Entry], str | None]:
     """(parent turn, the lines before the message, the id the client knows it by)."""
     if message is None:
-        message = _last_message(tx, head)
+        said = _last_said(tx, head)
+        message = _last_message(tx, said)
         if message is None:  # asked, never answered: the same question again
-            parent = tx.one(Q.parent_of, turn=head.turn_id)
-            assert parent is not None and head.turn_id is not None
-            return parent[0], refs.entries_of(tx, head.turn_id), None
+            parent = tx.one(Q.parent_of, turn=said)
+            assert parent is not None
+            return parent[0], refs.entries_of(tx, said), None
     turn_id, message = refs.find_message(tx, head, message, on_path=True, in_tail=True)
     row = tx.one(Q.get_message, id=message)
     if row is None:
         raise MessageNotFound(message)
+    if (tx.one(Q.get_turn, turn=turn_id) or ("",) * 4)[3] == compaction.KIND:
+        raise Refused(f"message {message} is a summary; it was neither asked nor answered")
     if editing != (row[2] != "assistant"):
         verb = "edit changes what was said to the agent" if editing else "regenerate answers again"
         raise Refused(f"{verb}; message {message} is from the {row[2]}")
@@ -487,11 +567,17 @@ def _sibling_place(
     return parent[0], entries[:start], entries[start].client_id or message
 
 
-def _last_message(tx: Tx, head: Head) -> str | None:
-    """The answer that the head's turn ends with; None if it ends with a question."""
-    if head.turn_id is None:
-        raise MessageNotFound("the last answer", "nothing was said yet")
-    for entry in reversed(refs.entries_of(tx, head.turn_id)):
+def _last_said(tx: Tx, head: Head) -> str:
+    """The last turn in which something was said: a summary is not."""
+    for turn_id, kind in reversed(tx.all(Q.path_kinds, turn=head.turn_id)) if head.turn_id else ():
+        if kind != compaction.KIND:
+            return str(turn_id)
+    raise MessageNotFound("the last answer", "nothing was said yet")
+
+
+def _last_message(tx: Tx, turn_id: str) -> str | None:
+    """The answer that a turn ends with; None if it ends with a question."""
+    for entry in reversed(refs.entries_of(tx, turn_id)):
         if entry.kind == "message":
             row = tx.one(Q.get_message, id=entry.ref)
             return entry.ref if row is not None and row[2] == "assistant" else None

@@ -6,25 +6,32 @@ import builtins
 import os
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from . import ids
+from . import eventlog, ids
 from .canonical import check_column
-from .clock import now_ms
-from .core import heads, metadata, prelude, sessions, verify
+from .clock import monotonic, now_ms
+from .core import heads, metadata, prelude, rebuilding, sessions, trimming, verify
+from .core.journal import LOGGED, JournaledDatabase
 from .core.prelude import Room
 from .core.turns import OpenTurn
 from .db.database import Database
 from .db.locks import OwnerFile, is_dead, remove
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
-from .errors import BadValue, HeadConflict, SessionNotFound, TurnSealed
+from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, TurnSealed
+from .keeper import Keeper, put_off
 from .model import Page, Problem, SessionInfo
 from .recorder import Turn
+from .saving import Policy, refuse_number
 from .session import Session
 
-_OPTIONS = {"create", "durability", "timeout", "save_buffer_ms"}
+_OPTIONS = {
+    "create", "durability", "timeout", "save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after",
+    "recover_every",
+}  # fmt: skip
 
 
 def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) -> Store:
@@ -50,28 +57,59 @@ class Store:
         create: bool = True,
         durability: str = "boundary",
         timeout: float = 30.0,
-        save_buffer_ms: float = 50.0,
+        save_on: str = "chunk",
+        save_buffer_ms: float | None = None,
+        save_buffer_size: int | None = None,
+        events: str | None = None,
+        trim_after: float = 5.0,
+        recover_every: float | None = 30.0,
     ) -> None:
+        refuse_number("trim_after", trim_after, least=0)
+        if recover_every is not None:
+            refuse_number("recover_every", recover_every, least=0.01)
         self.path = path
-        self._buffer = save_buffer_ms
-        self.db: Database = SqliteDatabase(path, create=create, durability=durability, timeout=timeout)
+        self._policy = Policy(save_on, save_buffer_ms, save_buffer_size)
+        self._trim_after, self._recover_every = trim_after, recover_every
+        self._engine = SqliteDatabase(path, create=create, durability=durability, timeout=timeout)
+        self.db: Database = self._engine
         self._owner = Owner(path)
         self.room = Room(self._owner.is_dead)
         self.sessions = Sessions(self)
         self._open: dict[str, Turn] = {}
         self._closed = False
-        self.recover()
+        self._pid = os.getpid()
+        self._has_streamed = False
+        self._keeper = Keeper(self._chores)
+        self._recovered_at = monotonic()
+        self._trim_at: float | None = None
+        self._begin(events)
+
+    def _begin(self, events: str | None) -> None:
+        try:
+            mode = eventlog.choose(self.db, events)
+            self._engine.expect_setting("events", mode, eventlog.LIVE)
+            if mode == eventlog.FULL:
+                self.db = JournaledDatabase(self.db)
+            self.recover()
+        except BaseException:
+            self.db.close()
+            raise
 
     def close(self) -> None:
         """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
-        if self._closed:
+        if self._closed or os.getpid() != self._pid:  # a forked child leaves everything to its parent
+            self._closed = True
+            self.db.close()
             return
         self._closed = True
-        for turn in list(self._open.values()):
-            if turn.status == "streaming":
-                _abort(turn)
-        self._owner.leave(self.db)
-        self.db.close()
+        self._keeper.end()
+        with ExitStack() as stack:  # whatever fails, everything is let go of
+            stack.callback(self.db.close)
+            stack.callback(self._owner.leave, self.db)
+            if self._has_streamed:
+                stack.callback(self.trim)
+            for turn in reversed(list(self._open.values())):  # a stack: the first begun is the first to end
+                stack.callback(_abort, turn)
 
     def __enter__(self) -> Store:
         return self
@@ -110,6 +148,20 @@ class Store:
                     tx.later(Q.drop_owner, id=owner)
             self._owner.remove_files(dead)
 
+    def trim(self, older_than: float | None = None) -> int:
+        """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
+        parts hold what they said. Done by itself a little after each seal."""
+        before = now_ms() - round((self._trim_after if older_than is None else older_than) * 1000)
+        gone = 0
+        while True:
+            with self.db.read() as tx:
+                found = trimming.due(tx, before)
+            if not found:
+                return gone
+            while found:
+                with self.db.write() as tx:
+                    gone += trimming.trim_some(tx, found)
+
     def verify(self, *, fix: bool = False) -> list[Problem]:
         """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth."""
         if not fix:
@@ -117,6 +169,28 @@ class Store:
                 return list(verify.check(tx))
         with self.db.write(hard=True) as tx:
             return verify.fix(tx)
+
+    def rebuild(self, session_id: str | None = None, *, fix: bool = True) -> builtins.list[Problem]:
+        """In a store that keeps everything (`events="full"`): make the rows of one session, or of all, again from the
+        journal; what was missing or said something else. `fix=False` only compares."""
+        if self.db is self._engine:
+            raise Refused('this store keeps no journal; one that is begun with events="full" does')
+        with self.db.read() as tx:
+            wanted = rebuilding.sessions(tx) if session_id is None else [rebuilding.named(tx, session_id)]
+        found = []
+        for each in wanted:
+            found += self._rebuild(each, fix)
+        return found
+
+    def _rebuild(self, session_id: str, fix: bool) -> builtins.list[Problem]:
+        scratch = SqliteDatabase(":memory:")
+        try:
+            with self._engine.write(hard=True) as tx:
+                problem = rebuilding.replay(tx, session_id, scratch, LOGGED)
+                with scratch.read() as made:
+                    return [problem] if problem else list(rebuilding.compare(tx, session_id, made, fix=fix))
+        finally:
+            scratch.close()
 
     def adopt(self) -> int:
         """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
@@ -161,19 +235,84 @@ class Store:
             self.db,
             self.room,
             state,
-            save_buffer_ms=self._buffer,
+            policy=self._policy,
             on_end=self._forget,
+            on_hold=self._keeper.wake,
+            on_begin=self._remember,
             resumed=resumed,
         )
-        self._open[turn.id] = turn
+        self._remember(turn)
         return turn
+
+    def _remember(self, turn: Turn) -> None:
+        self._open[turn.id] = turn
+        if not self._has_streamed:  # a store that only reads leaves everything as it is
+            self._has_streamed = True
+            self._trim_at = monotonic()
+            self._keeper.wake()
 
     def _forget(self, turn: Turn) -> None:
         self._open.pop(turn.id, None)
+        if self._trim_at is None:
+            self._trim_at = monotonic() + self._trim_after
+            self._keeper.wake()
+
+    def _chores(self, now: float) -> float | None:
+        """For the keeper: do what is due; in how many seconds there is more."""
+        waits = [self._flush_old(turn) for turn in list(self._open.values())]
+        try:
+            self._tidy(now)
+        except PalaverError as error:  # a stream that holds chunks back is looked at in time all the same
+            put_off(error)
+            waits.append(1.0)
+            return min(left for left in waits if left is not None)
+        if self._trim_at is not None:
+            waits.append(max(0.0, self._trim_at - monotonic()))
+        if self._recover_every is not None:
+            waits.append(max(0.0, self._recovered_at + self._recover_every - monotonic()))
+        return min((left for left in waits if left is not None), default=None)
+
+    def _tidy(self, now: float) -> None:
+        if self._trim_at is not None and now >= self._trim_at and self._trim_slice():
+            self._trim_at = None
+            self._trim_later()
+        if self._recover_every is not None and now - self._recovered_at >= self._recover_every:
+            self.recover()
+            self._recovered_at = monotonic()
+            self._trim_later()
+
+    def _trim_slice(self) -> bool:
+        """One short transaction of trimming; True: nothing is due any more."""
+        with self.db.read() as tx:
+            found = trimming.due(tx, now_ms() - round(self._trim_after * 1000))
+        if found:
+            with self.db.write() as tx:
+                trimming.trim_some(tx, found)
+        return not found
+
+    def _flush_old(self, turn: Turn) -> float | None:
+        """One turn that cannot be written does not keep the others waiting; its own writer meets the error."""
+        try:
+            return turn._flush_old()
+        except PalaverError as error:
+            put_off(error)
+            return 1.0
+
+    def _trim_later(self) -> None:
+        if self._trim_at is None and self._has_chunks_left():
+            self._trim_at = monotonic() + self._trim_after
+
+    def _has_chunks_left(self) -> bool:
+        with self.db.read() as tx:
+            return bool(trimming.due(tx, now_ms(), limit=1))
 
 
 def _abort(turn: Turn) -> None:
+    if turn.status != "streaming":
+        return
     try:
+        if turn.give_back():
+            return
         turn.abort("the store was closed")
     except (HeadConflict, TurnSealed):  # it is kept as a stray, or somebody else sealed it
         pass
@@ -183,7 +322,7 @@ class Owner:
     """This store's sign of life: a locked file, and a row that says whose it is. Made with the first turn."""
 
     def __init__(self, path: str) -> None:
-        self.id = f"{os.getpid()}-{ids.mint('own_')}"
+        self.id = _new_owner()
         self._folder = None if path == ":memory:" else path + "-owners"
         self._file: OwnerFile | None = None
         self._signed = False
@@ -191,8 +330,11 @@ class Owner:
 
     def sign_in(self, db: Database) -> str:
         with self._guard:
+            if self._file is not None and not self._file.is_there():  # somebody tidied up: we look dead
+                self._file.close()
+                self._file, self._signed, self.id = None, False, _new_owner()
             if not self._signed:
-                if self._folder:
+                if self._folder and self._file is None:
                     self._file = OwnerFile(self._folder, self.id)
                 with db.write() as tx:
                     tx.later(Q.put_owner, id=self.id, pid=os.getpid(), host=os.uname().nodename, now=now_ms())
@@ -209,13 +351,19 @@ class Owner:
             remove(self._folder or "", owner)
 
     def leave(self, db: Database) -> None:
-        if self._signed:
-            with db.write() as tx:
-                tx.later(Q.drop_owner, id=self.id)
-            self._signed = False
-        if self._file:
-            self._file.close()
-            self._file = None
+        try:
+            if self._signed:
+                self._signed = False
+                with db.write() as tx:
+                    tx.later(Q.drop_owner, id=self.id)
+        finally:
+            if self._file:
+                self._file.close()
+                self._file = None
+
+
+def _new_owner() -> str:
+    return f"{os.getpid()}-{ids.mint('own_')}"
 
 
 class Sessions:

@@ -32,6 +32,8 @@ def run(say: Say) -> None:
             _sub_agent(store, session, say)
             _branches(session, say)
             _race(session, say)
+            _queue(session, say)
+            _compaction(session, say)
             _tree(session, say)
             _proof(store, say)
 
@@ -147,11 +149,44 @@ def _race(session: Session, say: Say) -> None:
         say(f"   HeadConflict: expected revision {conflict.expected}, found {conflict.actual}; kept as a stray.")
 
 
+# ---------------------------------------------------------------- 7: sent while it works
+
+
+def _queue(session: Session, say: Say) -> None:
+    say("\n7. The user sends two more messages while the agent works. They wait; one is taken back, one is fired.")
+    session.permissions.add("bash", "make *")
+    with session.turn("Build it again.") as turn:
+        _write(turn, {"type": "start"}, *_text("Building."))
+        session.enqueue("And run the tests.", id="next")
+        session.enqueue("Never mind the docs.", id="docs")
+        session.cancel("docs")
+        _write(turn, {"type": "finish"})
+    answer = session.permissions.evaluate("bash", argv=["make", "test"])
+    say(f"   bash `make test`: {answer.action}, by a rule of the {answer.source}.")
+    claimed = session.claim(tools=["bash"])
+    assert claimed is not None
+    with claimed as turn:
+        _write(turn, {"type": "start"}, *_text("All 12 tests pass."), {"type": "finish"})
+    _show(session, say, last=2)
+
+
+# ---------------------------------------------------------------- 8: compaction
+
+
+def _compaction(session: Session, say: Say) -> None:
+    say("\n8. The context grows, so a summary stands for everything but the last turn. A model sees:")
+    session.compact("The build failed for want of zlib; it builds without.", keep_from=session.path()[-1])
+    for message in session.context():
+        said = " ".join(part["text"].strip() for part in message["parts"] if part["type"] == "text")
+        say(f"   {message['role']:>9}: {said}")
+    say(f"   Nothing went: the transcript still has {len(session.messages())} messages.")
+
+
 # ---------------------------------------------------------------- the end
 
 
 def _tree(session: Session, say: Say) -> None:
-    say("\n7. The tree of turns (* on the path):")
+    say("\n9. The tree of turns (* on the path):")
     on_path = {turn.id for turn in session.path()}
     nodes = {turn.id: turn for turn in session.tree()}
     for node in _walk(nodes, None):
@@ -170,7 +205,7 @@ def _walk(nodes: dict[str, TurnInfo], parent: str | None) -> Iterator[TurnInfo]:
 def _proof(store: palaver.Store, say: Say) -> None:
     problems = store.verify()
     info = next(s for s in store.sessions if s.agent == "builder" and s.relation == "root")
-    say(f"\n8. Every digest and every derived copy, recomputed: {len(problems)} problems.")
+    say(f"\n10. Every digest and every derived copy, recomputed: {len(problems)} problems.")
     say(f"   {info.turns} turns, {info.messages} messages, {info.total_tokens} tokens, ${info.cost_usd:.4f}.")
 
 

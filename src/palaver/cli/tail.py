@@ -6,7 +6,6 @@ While nothing happens it looks less often; and it looks for writers that died, w
 
 from __future__ import annotations
 
-import time
 from collections.abc import Iterator
 
 import click
@@ -19,7 +18,6 @@ from .live import Live
 from .render import Renderer, is_streaming
 from .screen import Screen
 
-_SHORTEST, _LONGEST = 0.01, 0.25  # seconds between two looks
 _CALM = 2.0  # seconds without news after which dead writers are looked for
 _ENDED = ("seal", "recover", "stray", "delete", "wait")
 
@@ -87,23 +85,18 @@ class Follower:
 
     def events(self, *, forever: bool) -> Iterator[Event]:
         """Every event, until no turn is being written; for ever, if that is wanted."""
-        pause, news = _SHORTEST, time.monotonic()
         while True:
-            found = self._session.events(self._after)
-            for event in found:
+            patience = _CALM if forever or self.live else 0.0
+            for event in self._session.follow(self._after, timeout=patience):
                 self._after = event.seq
                 self._count(event)
                 yield event
-            if found:
-                pause, news = _SHORTEST, time.monotonic()
-                continue
-            if not (forever or self.live):
-                return
-            if time.monotonic() - news > _CALM:
+                if patience and not (forever or self.live):
+                    break
+            else:
+                if not patience:
+                    return
                 self._look_for_the_dead()
-                news = time.monotonic()
-            time.sleep(pause)
-            pause = min(_LONGEST, pause * 1.3)
 
     def _count(self, event: Event) -> None:
         turn = event.data.get("turn") if isinstance(event.data, dict) else None

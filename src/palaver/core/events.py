@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from .. import canonical
+from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..model import Event, Line, TurnInfo, Usage
@@ -12,6 +13,14 @@ from ..model import Event, Line, TurnInfo, Usage
 
 def read(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
     return [_event(row) for row in tx.all(Q.events_after, session=session_id, after=after, limit=limit)]
+
+
+def since(tx: Tx, session_id: str, cursor: int, limit: int) -> list[Event]:
+    """What came after a cursor; one `reset` if some of that may have been trimmed."""
+    row = tx.one(Q.floor_of, session=session_id)
+    if row is not None and cursor < row[0]:
+        return [Event(newest(tx, session_id), "reset", None, {"floor": row[0]}, now_ms())]
+    return read(tx, session_id, cursor, limit)
 
 
 def _event(row: Row) -> Event:

@@ -6,9 +6,12 @@ from typing import NamedTuple
 
 from .. import canonical
 from ..clock import now_ms
-from ..db.database import Row, Tx
+from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import HeadConflict, SessionNotFound
+
+assert Q.seal_head.names == ("turn", "session", "expected", "fence")
+assert Q.insert_line.names == ("session", "seq", "kind", "turn", "revision", "at", "ref_seq", "reason", "link")
 
 
 class Head(NamedTuple):
@@ -132,37 +135,19 @@ class Advance(NamedTuple):
     link: bytes
 
 
-def advance(
-    tx: Tx, session_id: str, turn_id: str, *, expected: int | None, stamps: int, preview: str | None
-) -> Advance | None:
-    """Take the head and move it to a new turn at once. None: an open turn, an archive, a conflict is in the way."""
-    row = tx.one(
-        Q.advance_head,
-        session=session_id,
-        turn=turn_id,
-        expected=expected,
-        stamps=stamps,
-        preview=preview,
-        now=now_ms(),
-    )
-    return _advanced(session_id, turn_id, (*row, 0)) if row else None
-
-
 def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) -> Advance | None:
     """Move the head to an open turn that seals. None: the head or the turn is not as it was."""
-    row = tx.one(Q.seal_head, session=session_id, turn=turn_id, expected=expected, fence=fence)
-    return _advanced(session_id, turn_id, row) if row else None
-
-
-def _advanced(session_id: str, turn_id: str, row: Row) -> Advance:
-    parent, revision, event_seq, last_at, looked_at, link, open_turns = row
+    rows = tx.take(Q.seal_head, turn_id, session_id, expected, fence)
+    if not rows:
+        return None
+    parent, revision, event_seq, last_at, looked_at, link, open_turns = rows[0]
     head = Head(session_id, turn_id, revision, event_seq, last_at, looked_at, None, None, open_turns)
     return Advance(head, parent, link or b"")
 
 
-def log_advance(tx: Tx, moved: Advance, *, kind: str, reason: str | None = None) -> None:
-    head = moved.head
-    _log(
+def log_advance(tx: Tx, head: Head, link: bytes, *, kind: str) -> bytes:
+    """The line of a move that has just been made; `link` is that of the line before. Its own link."""
+    return _log(
         tx,
         head.session_id,
         seq=head.event_seq,
@@ -170,8 +155,7 @@ def log_advance(tx: Tx, moved: Advance, *, kind: str, reason: str | None = None)
         turn_id=head.turn_id,
         revision=head.revision,
         at=now_ms(),
-        reason=reason,
-        link=moved.link,
+        link=link,
     )
 
 
@@ -193,7 +177,7 @@ def line_link(
 ) -> bytes:
     """The link of a reflog line: over its own fields and the link before it."""
     fields = (session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
-    return canonical.digest(before, *(b"" if field is None else str(field).encode() for field in fields))
+    return canonical.digest(before, *[b"" if field is None else str(field).encode() for field in fields])
 
 
 def _log(
@@ -208,19 +192,11 @@ def _log(
     link: bytes,
     ref_seq: int | None = None,
     reason: str | None = None,
-) -> None:
-    tx.later(
-        Q.insert_line,
-        session=session_id,
-        seq=seq,
-        kind=kind,
-        turn=turn_id,
-        revision=revision,
-        at=at,
-        ref_seq=ref_seq,
-        reason=reason,
-        link=line_link(link, session_id, seq, kind, turn_id, revision, at, ref_seq, reason),
-    )
+) -> bytes:
+    fields = (session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
+    link = line_link(link, *fields)
+    tx.put(Q.insert_line, *fields, link)
+    return link
 
 
 def _make_head(tx: Tx, session_id: str) -> None:

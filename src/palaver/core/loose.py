@@ -40,6 +40,11 @@ class Looks:
         """(generation, watermark) of the last look that found nothing; None: this process has not looked yet."""
         return self._done.get(session_id)
 
+    def is_fresh(self, session_id: str, generation: int | None) -> bool:
+        """Nobody else has written since this process looked here."""
+        last = self._done.get(session_id)
+        return last is not None and generation is not None and last[0] == generation
+
     def done(self, session_id: str, generation: int | None, watermark: int | None) -> None:
         if len(self._done) > 10_000:
             self._done.clear()
@@ -58,7 +63,7 @@ def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[
     """Loose rows since the last look. The first look of a process is everywhere: what was written while no store was
     open may have any date."""
     generation, last = tx.generation(), looks.last(head.session_id)
-    if last is not None and not everywhere and generation is not None and last[0] == generation:
+    if not everywhere and looks.is_fresh(head.session_id, generation):
         return []
     watermark = tx.watermark()
     if everywhere or last is None:
@@ -93,6 +98,15 @@ def adopt(tx: Tx, head: Head, found: list[LooseMessage]) -> Head:
         parent = turn.id
     tx.later(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
     return heads.move(tx, head, parent, kind="adopt", reason=f"{len(found)} rows of another program")
+
+
+def adopt_beside(tx: Tx, head: Head) -> Head:
+    """Rows beside an open turn, which a verb that takes its place away must not leave behind: adopted first."""
+    beside = find(tx, head.session_id, max(0, head.looked_at - MARGIN_MS)) if head.open_turns else []
+    if not beside:
+        return head
+    adopt(tx, heads.take(tx, head.session_id, stamps=0), beside)
+    return heads.take(tx, head.session_id, stamps=1)
 
 
 def take_in(tx: Tx, turn: OpenTurn, found: list[LooseMessage]) -> None:

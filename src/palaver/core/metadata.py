@@ -56,6 +56,14 @@ def unhide(text: str) -> str:
     return _cut(text, _STAMP["hidden_at"])[0]
 
 
+def unqueue(text: str) -> str:
+    return _cut(text, _STAMP["queued_at"])[0]
+
+
+def is_queued(text: str) -> bool:
+    return '"queued_at"' in text and _cut(text, _STAMP["queued_at"])[1] is not None
+
+
 def hidden_stamp(text: str) -> int | None:
     """When one of our rows was hidden; None if it is visible."""
     found = _cut(text, _STAMP["hidden_at"])[1]
@@ -85,6 +93,13 @@ def undress(text: str, *, usage_told: bool) -> str:
     for key in OWNED:
         text = _cut(text, _STAMP[key])[0]
     return _cut(text, _USAGE)[0] if usage_told else text
+
+
+def told_usage(text: str) -> str | None:
+    """The usage that we added, as text."""
+    for key in OWNED:
+        text = _cut(text, _STAMP[key])[0]
+    return _cut(text, _USAGE)[1]
 
 
 def view(text: str) -> str:

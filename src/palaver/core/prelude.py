@@ -13,6 +13,7 @@ from . import heads, loose, recovery
 from .heads import Head
 from .loose import Looks
 from .recovery import IsDead
+from .tips import Tips
 
 
 class Room:
@@ -21,6 +22,7 @@ class Room:
     def __init__(self, is_dead: IsDead) -> None:
         self.is_dead = is_dead
         self.looks = Looks()
+        self.tips = Tips()
 
 
 def ready(

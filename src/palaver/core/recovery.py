@@ -10,7 +10,7 @@ from collections.abc import Callable
 
 from ..db.database import Tx
 from ..db.queries import Q
-from . import heads, loose, sealing, turns, visibility
+from . import heads, loose, pending, sealing, turns, visibility
 from .heads import Head
 
 IsDead = Callable[[str], bool]
@@ -23,8 +23,10 @@ def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     if not dead:
         return head
     busy = any(row[1] == head.revision and row[2] != "pending" for row in rows if row not in dead)
-    for turn_id, base, *_ in dead:
-        if base != head.revision:
+    for turn_id, base, *rest in dead:
+        if rest[3] is None and pending.give_back(tx, heads.take(tx, head.session_id, stamps=0), turn_id, rest[4]):
+            head = heads.take(tx, head.session_id, stamps=0)
+        elif base != head.revision:
             head = abandon(tx, head, turn_id, "aborted")
         elif not busy:
             head = finish(tx, head, turn_id, "aborted", kind="recover", reason="its writer died")

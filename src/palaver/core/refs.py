@@ -19,10 +19,11 @@ from .turns import Entry
 
 
 class Place(NamedTuple):
-    """A turn, and how many of its lines count; None: all of them."""
+    """A turn, and which of its lines count; None: it is sealed and all of them do."""
 
     turn_id: str
-    lines: int | None
+    parent_id: str | None
+    lines: list[Entry] | None
 
 
 # ---------------------------------------------------------------- finding places
@@ -31,25 +32,27 @@ class Place(NamedTuple):
 def find_place(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
     """What `to=` and `at=` mean: a turn id, a message id, or the id a client knows a message by."""
     if wanted.startswith(ids.TURN):
-        return Place(_find_turn(tx, head, wanted, on_path=on_path), None)
+        return _find_turn(tx, head, wanted, on_path=on_path)
     turn_id, message_id = find_message(tx, head, wanted, on_path=on_path, in_tail=not on_path)
     return _place_after(tx, turn_id, message_id)
 
 
-def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> str:
-    if tx.one(Q.get_turn, turn=turn_id) is None:
+def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> Place:
+    row = tx.one(Q.parent_and_seal, turn=turn_id)
+    if row is None:
         raise TurnNotFound(turn_id)
     if on_path and turn_id not in visibility.path(tx, head.turn_id):
         raise NotOnPath(turn_id, head.session_id)
-    return turn_id
+    return Place(turn_id, row[0], entries_of(tx, turn_id) if row[1] is None else None)
 
 
 def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: bool) -> tuple[str, str]:
     """(turn, message row) for a row id or a client id; the newest wins: open turns, then from the head back."""
     rows = tx.all(Q.turns_of_message, message=wanted)
-    if len(rows) == 1 and not on_path and _is_shown(tx, head, wanted):
-        return rows[0][0], wanted
-    open_turns = [row[0] for row in tx.all(Q.open_turns, session=head.session_id) if row[1] == head.revision]
+    if rows and not on_path and _is_shown(tx, head, wanted):
+        return rows[0][0], wanted  # any turn will do: all that list a message list the same before it
+    rows_open = tx.all(Q.open_turns, session=head.session_id)
+    open_turns = [row[0] for row in rows_open if row[1] == head.revision and row[2] != "pending"]
     path = (open_turns[::-1] if in_tail else []) + visibility.path(tx, head.turn_id)
     order = {turn_id: place for place, turn_id in enumerate(path)}
     found = [(order[r[0]], r[0], wanted) for r in rows if r[0] in order]
@@ -83,19 +86,15 @@ def _by_client_id(tx: Tx, path: list[str], wanted: str) -> list[tuple[str, str]]
 
 def _place_after(tx: Tx, turn_id: str, message_id: str) -> Place:
     """The place right after a message; the whole turn if it is the turn's last one."""
-    entries = entries_of(tx, turn_id)
+    row, entries = tx.one(Q.parent_and_seal, turn=turn_id), entries_of(tx, turn_id)
+    assert row is not None
     end = _end_of_message(entries, message_id)
-    whole = not any(e.kind == "message" for e in entries[end:])
-    return Place(turn_id, None if whole and is_sealed(tx, turn_id) else end)
+    whole = row[1] is not None and not any(e.kind == "message" for e in entries[end:])
+    return Place(turn_id, row[0], None if whole else entries[:end])
 
 
 def entries_of(tx: Tx, turn_id: str) -> list[Entry]:
     return [Entry(*row) for row in tx.all(Q.entries_of, turn=turn_id)]
-
-
-def is_sealed(tx: Tx, turn_id: str) -> bool:
-    row = tx.one(Q.get_turn, turn=turn_id)
-    return row is not None and row[8] is not None
 
 
 def _end_of_message(entries: list[Entry], message_id: str) -> int:
@@ -115,15 +114,12 @@ def start_of_message(entries: list[Entry], message_id: str) -> int:
 def turn_at(tx: Tx, head: Head, place: Place) -> str | None:
     """A sealed turn that ends at the place: the turn itself, or a sibling sealed at once. Where an open turn has
     finished nothing yet, its parent."""
-    row = tx.one(Q.get_turn, turn=place.turn_id)
-    assert row is not None
-    if place.lines is None and row[8] is not None:
+    if place.lines is None:
         return place.turn_id
-    entries = entries_of(tx, place.turn_id)
-    kept = [e for e in entries[: place.lines] if e.kind == "result" or e.leaf is not None]
+    kept = [e for e in place.lines if e.kind == "result" or e.leaf is not None]
     if not any(e.kind == "message" for e in kept):
-        return row[1]  # type: ignore[no-any-return]
-    return sealing.commit(tx, head, kept, [], parent_id=row[1]).id
+        return place.parent_id
+    return sealing.commit(tx, head, kept, [], parent_id=place.parent_id).id
 
 
 def move(tx: Tx, head: Head, to: str | None, *, kind: str, reason: str | None, ref_seq: int | None = None) -> Head:

@@ -15,6 +15,10 @@ from . import heads, metadata
 from .rows import tool_columns
 from .turns import NOTHING, OpenTurn, sealed_error
 
+LARGE = 1 << 20  # characters of a part of which there should be no copy too many
+assert Q.update_part.names == ("type", "data", "call", "state", "now", "id")
+assert Q.insert_streamed_part.names == (*("id", "session", "place", "type", "data", "call", "state", "at", "message"),)
+
 
 def open_response(tx: Tx, turn: OpenTurn) -> int:
     """The assistant's row, made with its first chunk. Returns the event number reserved for that chunk."""
@@ -61,8 +65,8 @@ def write_part(tx: Tx, turn: OpenTurn, index: int) -> str:
     if turn.rows.get(index) != hash(data):
         canonical.refuse_depth(data)
         call, state = tool_columns(part)
-        params = {"id": turn.part_ids[index], "type": part["type"], "data": data, "call": call, "state": state}
-        tx.later(Q.update_part, now=now_ms(), **params)
+        put = tx.put if len(data) < LARGE else tx.put_large
+        put(Q.update_part, part["type"], data, call, state, now_ms(), turn.part_ids[index])
         turn.rows[index] = hash(data)
     return data
 
@@ -74,17 +78,10 @@ def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str:
     canonical.refuse_depth(data)
     call, state = tool_columns(part)
     row_id = ids.mint(ids.PART)
-    tx.later(
+    put = tx.put if len(data) < LARGE else tx.put_large
+    put(
         Q.insert_streamed_part,
-        id=row_id,
-        message=turn.response_id,
-        session=turn.session_id,
-        place=index,
-        type=part["type"],
-        data=data,
-        call=call,
-        state=state,
-        at=now_ms(),
+        *(row_id, turn.session_id, index, part["type"], data, call, state, now_ms(), turn.response_id),
     )
     turn.part_ids.append(row_id)
     turn.rows[index] = hash(data)

@@ -38,13 +38,16 @@ class NewPart:
 class NewMessage:
     """A message row to be, with its parts and its leaf."""
 
-    __slots__ = ("client_id", "id", "leaf", "metadata", "parts", "role", "salt")
+    __slots__ = ("client_id", "given", "id", "leaf", "metadata", "parts", "role", "salt")
 
-    def __init__(self, role: str, metadata_text: str, parts: list[NewPart], client_id: str | None) -> None:
+    def __init__(
+        self, role: str, metadata_text: str, parts: list[NewPart], client_id: str | None, given: str = "{}"
+    ) -> None:
         self.id = ids.mint(ids.MESSAGE)
         self.client_id = client_id
         self.role = role
         self.metadata = metadata_text
+        self.given = given  # the caller's own part of it
         self.parts = parts
         self.salt = digests.new_salt()
         self.leaf = digests.leaf(self.salt, role, metadata_text)
@@ -68,25 +71,24 @@ def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]
 
 def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessage:
     message = _as_dict(given)
-    unknown = set(message) - MESSAGE_KEYS
-    if unknown:
-        raise BadValue(f"a message has no key {sorted(unknown)[0]!r}; put it into metadata")
+    if not message.keys() <= MESSAGE_KEYS:
+        unknown = sorted(set(message) - MESSAGE_KEYS)
+        raise BadValue(f"a message has no key {unknown[0]!r}; put it into metadata")
     role = _plain(message.get("role", "user"))
     if role not in ROLES:
         raise BadValue(f"role is user, assistant or system, not {role!r}")
     parts = [prepare_part(p) for p in _parts_of(message)]
     if not parts and role != "assistant":
         raise BadValue(f"a {role} message needs at least one part")
-    return NewMessage(role, _metadata_of(message, extra), parts, _client_id(message.get("id")))
+    given = metadata.as_given(message.get("metadata"))
+    return NewMessage(role, _with_extra(given, extra), parts, _client_id(message.get("id")), given)
 
 
 def prepare_part(given: Any) -> NewPart:
-    if isinstance(given, _TEXT):
-        text = bytes(given).decode()
-        part = canonical.parse(text)
-    else:
-        text = canonical.encode(given)
-        part = canonical.parse(text)
+    text = bytes(given).decode() if isinstance(given, _TEXT) else canonical.encode(given)
+    if type(given) is dict and given.get("type") == "text" and type(given.get("text")) is str:
+        return NewPart("text", text, None, None, given["text"])  # what is said most needs no second look
+    part = canonical.parse(text)
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
         raise BadValue("a part is an object with a text `type`")
     if part["type"] == COMPACTION:
@@ -96,6 +98,12 @@ def prepare_part(given: Any) -> NewPart:
         _check_tool(part)
     words = part.get("text") if part["type"] == "text" else None
     return NewPart(part["type"], text, *tool_columns(part), words if isinstance(words, str) else None)
+
+
+def compaction_message(part: dict[str, Any], extra: dict[str, Any]) -> NewMessage:
+    """The message of a compaction: the one place where its part may come from."""
+    row = NewPart(COMPACTION, canonical.encode(part), None, None, None)
+    return NewMessage("assistant", canonical.encode(extra), [row], None)
 
 
 def tool_columns(part: dict[str, Any]) -> tuple[str | None, str | None]:
@@ -152,10 +160,13 @@ def _parts_of(message: dict[str, Any]) -> list[Any]:
     return list(parts)
 
 
-def _metadata_of(message: dict[str, Any], extra: dict[str, Any] | None) -> str:
-    text = metadata.as_given(message.get("metadata"))
-    present = canonical.parse(text) if extra else {}
-    for key, value in (extra or {}).items():
+def _with_extra(text: str, extra: dict[str, Any] | None) -> str:
+    if not extra:
+        return text
+    present = canonical.parse(text)
+    if "trigger" in extra and "trigger" in present:
+        raise BadValue("the message has a trigger of its own; give it there or as `trigger=`, not both")
+    for key, value in extra.items():
         if key not in present:
             text = metadata.splice(text, key, canonical.encode(value))
     return text

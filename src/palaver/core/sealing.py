@@ -19,6 +19,7 @@ from .rows import NewMessage
 from .turns import NOTHING, Entry, OpenTurn, record_event, write_messages
 
 INTERRUPTED = "interrupted"
+assert Q.touch_session.names == ("now", "session")
 
 
 def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None] | None = None) -> None:
@@ -39,6 +40,7 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None
         thread_tokens=turn.thread.tokens + turn.usage.total,
         thread_messages=turn.thread.messages + turn.messages,
         facts=canonical.encode(turn.facts),
+        chunks=turn.chunks,
         fence=turn.fence,
     )
     turn.status = status
@@ -64,17 +66,17 @@ def _fill_response(tx: Tx, turn: OpenTurn) -> None:
 
 def land(tx: Tx, head: Head, turn: OpenTurn, *, kind: str, reason: str | None = None) -> Head:
     """Put a frozen turn on the path: the compare-and-swap of the head from its parent to it."""
-    touch(tx, turn)
+    touch(tx, turn.session_id, turn.facts)
     return heads.move(tx, head, turn.id, kind=kind, reason=reason)
 
 
-def touch(tx: Tx, turn: OpenTurn) -> None:
-    """The session is younger now, and its model is this turn's."""
-    model = turn.facts.get("model")
+def touch(tx: Tx, session_id: str, facts: dict[str, Any]) -> None:
+    """The session is younger now, and its model is that of its newest turn."""
+    model = facts.get("model")
     if model is None:
-        tx.later(Q.touch_session, session=turn.session_id, now=now_ms())
+        tx.put(Q.touch_session, now_ms(), session_id)
     else:
-        tx.later(Q.touch_session_model, session=turn.session_id, now=now_ms(), model=canonical.encode(model))
+        tx.later(Q.touch_session_model, session=session_id, now=now_ms(), model=canonical.encode(model))
 
 
 def set_adrift(tx: Tx, head: Head, turn: OpenTurn) -> None:
@@ -104,21 +106,19 @@ def commit(
     kind: str = "turn",
     status: str = "completed",
     parent_id: str | None,
-    turn_id: str | None = None,
     facts: dict[str, Any] | None = None,
     counted: Usage = NOTHING,
 ) -> OpenTurn:
     """A turn that is written and sealed in one transaction. The caller moves the head, or does not. `counted` is usage
     of the lines that is in the session's sums already."""
     thread = heads.thread_of(tx, parent_id)
-    new = turn_id or ids.mint(ids.TURN)
-    turn = OpenTurn(new, head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
+    turn = OpenTurn(ids.mint(ids.TURN), head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
     for entry in lines:
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
     write_messages(tx, turn, prepared, last_at=head.last_at)
-    new_usage = _usage_of(prepared)
+    new_usage = usage_of(prepared)
     usage = new_usage + counted
-    answer = _last_assistant(prepared) or _last_listed_answer(tx, lines)
+    answer = last_assistant(prepared) or _last_listed_answer(tx, lines)
     digest = digests.turn(thread.digest, kind, [e.leaf for e in turn.entries if e.leaf is not None])
     tx.later(
         Q.insert_sealed_turn,
@@ -141,28 +141,27 @@ def commit(
         facts=canonical.encode(turn.facts),
     )
     if new_usage != NOTHING:
-        tx.later(
-            Q.add_usage,
-            session=turn.session_id,
-            **new_usage.columns(),
-            total=new_usage.total,
-            cost=0.0,
-            now=now_ms(),
-        )
+        add_usage(tx, turn.session_id, new_usage)
     turn.status, turn.digest, turn.usage = status, digest, usage
     turn.response_id, turn.at = answer, head.last_at
     return turn
 
 
-def _usage_of(prepared: list[NewMessage]) -> Usage:
-    total = Usage()
+def add_usage(tx: Tx, session_id: str, usage: Usage) -> None:
+    """Tokens that came with whole messages enter the session's sums."""
+    columns = usage.columns()
+    tx.later(Q.add_usage, session=session_id, **columns, total=usage.total, cost=0.0, now=now_ms())
+
+
+def usage_of(prepared: list[NewMessage]) -> Usage:
+    total = NOTHING
     for message in prepared:
         if message.role == "assistant" and '"usage"' in message.metadata:
             total += Usage.from_metadata(canonical.parse(message.metadata)) or Usage()
     return total
 
 
-def _last_assistant(prepared: list[NewMessage]) -> str | None:
+def last_assistant(prepared: list[NewMessage]) -> str | None:
     return next((m.id for m in reversed(prepared) if m.role == "assistant"), None)
 
 

@@ -13,7 +13,7 @@ from ..db.database import Row, Tx
 from ..db.queries import Q, Query
 from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound, TurnNotFound
 from ..model import Page, SessionInfo, Usage
-from . import heads, metadata, prelude, recovery, refs, turns
+from . import heads, metadata, pending, prelude, recovery, refs, turns
 from .heads import Head
 from .prelude import Room
 
@@ -112,14 +112,17 @@ def fork(tx: Tx, head: Head, at: str | None, *, title: str | None = None) -> str
     else:
         turn_id = refs.turn_at(tx, head, refs.find_place(tx, head, at, on_path=False))
     message, home = refs.nearest_user_message(tx, turn_id)
-    source = get_row(tx, head.session_id)
+    source = tx.one(Q.fork_source, session=head.session_id)
+    if source is None:
+        raise SessionNotFound(head.session_id)
+    agent, workspace, model, preview = source
     new, now = ids.mint(ids.SESSION), now_ms()
     tx.later(
         Q.insert_session,
         id=new,
-        agent=source[1],
-        workspace=source[2],
-        model=source[3],
+        agent=agent,
+        workspace=workspace,
+        model=model,
         parent=home or head.session_id,
         parent_message=message,
         metadata="{}",
@@ -130,14 +133,14 @@ def fork(tx: Tx, head: Head, at: str | None, *, title: str | None = None) -> str
         new,
         now=now,
         kind="fork",
-        reason=f"agent {source[1]}",
+        reason=f"agent {agent}",
         turn_id=turn_id,
         last_at=head.last_at,
         relation="fork",
         origin=head.session_id,
         origin_turn=turn_id,
         title=title,
-        preview=source[5] if message else None,
+        preview=preview if message else None,
     )
     return new
 
@@ -153,30 +156,14 @@ def get_row(tx: Tx, session_id: str) -> Row:
 
 
 def info(row: Row) -> SessionInfo:
-    counts = Usage(*row[13:18])
     return SessionInfo(
-        id=row[0],
-        agent=row[1],
-        workspace=row[2],
-        model=canonical.parse(row[3] or "{}"),
-        title=row[4],
-        preview=row[5],
-        parent_id=row[6],
-        parent_message_id=row[7],
-        relation=row[8] or "import",
-        revision=row[9] or 0,
-        turn_id=row[10],
-        turns=row[11] or 0,
-        messages=row[12] or 0,
-        usage=counts,
-        total_tokens=row[18],
-        cost_usd=row[19],
-        metadata=canonical.parse(row[20] or "{}"),
-        created_at=row[21],
-        updated_at=row[22],
-        archived_at=row[23],
-        deleted_at=row[24],
+        *(row[0], row[1], row[2], _value(row[3]), *row[4:8], row[8] or "import", row[9] or 0, row[10]),
+        *(row[11] or 0, row[12] or 0, Usage(*row[13:18]), row[18], row[19], _value(row[20]), *row[21:25]),
     )
+
+
+def _value(text: str | None) -> Any:
+    return {} if text is None or text == "{}" else canonical.parse(text)
 
 
 def list_page(
@@ -300,8 +287,11 @@ def set_archived(tx: Tx, session_id: str, archived: bool) -> None:
 def delete(tx: Tx, room: Room, head: Head) -> None:
     """A move to nothing. Rows stay until nothing reaches them; forks keep reading."""
     now = now_ms()
-    for turn_id, *_ in tx.all(Q.open_turns, session=head.session_id):
-        head = recovery.abandon(tx, head, turn_id, "aborted")
+    for turn_id, _, status, *_ in tx.all(Q.open_turns, session=head.session_id):
+        if status == "pending":
+            pending.entomb(tx, head, turn_id)
+        else:
+            head = recovery.abandon(tx, head, turn_id, "aborted")
     prelude.settle(tx, room, head, everywhere=True)
     head = heads.take(tx, head.session_id, stamps=0)
     refs.move(tx, head, None, kind="delete", reason=None)

@@ -38,12 +38,18 @@ class Message:
 
     def ui(self) -> dict[str, Any]:
         """The AI SDK's UIMessage. The id is the one the client knows."""
-        message: dict[str, Any] = {"id": self.client_id or self.id, "role": self.role}
-        shown = metadata.view(self.metadata)
-        if shown != "{}":
-            message["metadata"] = canonical.parse(shown)
-        message["parts"] = _decode_parts(self.parts)
-        return message
+        return self._with(_decode_parts(self.parts))
+
+    def _with(self, parts: list[Any]) -> dict[str, Any]:
+        shown = "{}" if self.metadata == "{}" else metadata.view(self.metadata)
+        if shown == "{}":
+            return {"id": self.client_id or self.id, "role": self.role, "parts": parts}
+        return {
+            "id": self.client_id or self.id,
+            "role": self.role,
+            "metadata": canonical.parse(shown),
+            "parts": parts,
+        }
 
     def json(self) -> str:
         """The same as text, with every stored byte as it was given."""
@@ -51,6 +57,21 @@ class Message:
         middle = f'"metadata":{shown},' if shown != "{}" else ""
         head = f'"id":{canonical.dump(self.client_id or self.id)},"role":{canonical.dump(self.role)},'
         return "{" + head + middle + '"parts":[' + ",".join(self.parts) + "]}"
+
+
+def as_ui(messages: list[Message]) -> list[dict[str, Any]]:
+    ui = _decoded(messages)
+    return [message.ui() for message in messages] if ui is None else ui
+
+
+def _decoded(messages: list[Message]) -> list[dict[str, Any]] | None:
+    """All of them, their parts decoded in one go; None: there is something in them that needs more care."""
+    text = "[" + ",".join(["[" + ",".join(message.parts) + "]" for message in messages]) + "]"
+    try:
+        parts = msgspec.json.decode(text)
+    except (msgspec.DecodeError, RecursionError, UnicodeError):
+        return None
+    return [message._with(each) for message, each in zip(messages, parts, strict=True)]
 
 
 def _decode_parts(texts: list[str]) -> list[Any]:
@@ -74,6 +95,28 @@ def read(tx: Tx, session_id: str) -> list[Message]:
     return path + read_tail(tx, session_id)
 
 
+def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
+    """The whole transcript as UIMessages. Where a session's messages are exactly those on its path, they come with
+    their parts joined by the engine: a fifth of the rows."""
+    head = tx.one(Q.read_head, session=session_id)
+    if head is None or head[0] is None or head[5] is not None or head[6] == "fork":
+        return as_ui(read(tx, session_id))
+    lines, rows = tx.all(Q.path_messages, turn=head[0]), tx.all(Q.whole_messages, session=session_id)
+    if len(lines) != len(rows) or tx.one(Q.count_path_parts, turn=head[0]) != tx.one(Q.count_parts, session=session_id):
+        return as_ui(read(tx, session_id))
+    by_id = {row[0]: row for row in rows}
+    stored = [_whole(turn, client_id, by_id[ref]) for turn, ref, client_id in lines if ref in by_id]
+    ui = _decoded(stored) if len(stored) == len(lines) else None
+    return as_ui(read(tx, session_id)) if ui is None else ui + as_ui(read_tail(tx, session_id))
+
+
+def _whole(turn_id: str, client_id: str | None, row: Row) -> Message:
+    ref, role, text, created_at, parts = row
+    message = Message(ref, client_id, role, text, created_at, turn_id)
+    message.parts = [parts] if parts else []
+    return message
+
+
 def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
     """From the root to a turn."""
     if turn_id is None:
@@ -82,21 +125,31 @@ def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
 
 
 def _read_own_path(tx: Tx, session_id: str, turn_id: str | None) -> list[Message]:
-    """The same for a session that is no fork: every row on its path is its own, so they are read in two scans."""
+    """The same for a session that is no fork: every row on its path is its own, so they are read in two scans. If the
+    parts are not just those that the turns list, in their order, the lines decide."""
     if turn_id is None:
         return []
     rows = {row[0]: row for row in tx.all(Q.rows_of_messages, session=session_id)}
-    parts = {row[0]: row for row in tx.all(Q.rows_of_parts, session=session_id)}
     messages: dict[str, Message] = {}
-    for turn, kind, ref, client_id in tx.all(Q.path_lines, turn=turn_id):
-        if kind == "part":
-            part = parts.get(ref)
-            if part is not None and part[1] in messages:
-                messages[part[1]].parts.append(part[2])
-        elif ref in rows:
+    for turn, ref, client_id in tx.all(Q.path_messages, turn=turn_id):
+        if ref in rows:
             _, role, text, created_at = rows[ref]
             messages[ref] = Message(ref, client_id, role, text, created_at, turn)
-    return list(messages.values())
+    listed = tx.one(Q.count_path_parts, turn=turn_id)
+    return list(messages.values()) if listed == (_add_parts(tx, session_id, messages),) else read_path(tx, turn_id)
+
+
+def _add_parts(tx: Tx, session_id: str, messages: dict[str, Message]) -> int:
+    """How many there were; -1 if they are not in order."""
+    count = 0
+    for message_id, place, data in tx.all(Q.rows_of_parts, session=session_id):
+        message = messages.get(message_id)
+        if message is not None:
+            if place != len(message.parts):
+                return -1
+            message.parts.append(data)
+            count += 1
+    return count
 
 
 def read_turn(tx: Tx, turn_id: str) -> list[Message]:
@@ -112,6 +165,12 @@ def read_tail(tx: Tx, session_id: str) -> list[Message]:
         tail.extend(_open_messages(tx, session_id, row))
     tail.sort(key=lambda m: (m.created_at, m.id))
     return tail
+
+
+def read_open(tx: Tx, session_id: str, turn_id: str) -> list[Message]:
+    """What an open turn lists, with what has streamed into it so far."""
+    row = tx.one(Q.open_turn, turn=turn_id)
+    return _open_messages(tx, session_id, row) if row is not None else read_turn(tx, turn_id)
 
 
 def _open_messages(tx: Tx, session_id: str, row: Row) -> list[Message]:
@@ -144,6 +203,11 @@ def _assemble(rows: Iterable[Row]) -> list[Message]:
             if owner is not None:
                 owner.parts.append(data)
     return messages
+
+
+def read_loose(tx: Tx, session_id: str) -> list[Message]:
+    """What another program wrote and no turn lists, by its time."""
+    return _loose(tx, session_id)
 
 
 def _loose(tx: Tx, session_id: str) -> list[Message]:

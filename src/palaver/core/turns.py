@@ -21,6 +21,10 @@ from .heads import Head, Thread
 from .rows import NewMessage, NewPart
 
 NOTHING = Usage()
+assert Q.insert_message.names == ("id", "session", "role", "metadata", "at")
+assert Q.insert_part.names == ("id", "message", "session", "place", "type", "data", "call", "state", "at")
+assert Q.insert_entry.names == ("turn", "seq", "kind", "ref", "client", "salt", "leaf")
+assert Q.insert_event.names == ("session", "seq", "kind", "turn", "data", "at")
 
 
 class Entry:
@@ -99,6 +103,9 @@ class OpenTurn:
             self._fold = new_fold(self.facts)
         return self._fold
 
+    def replace_fold(self, fold: Fold) -> None:
+        self._fold = fold
+
     @property
     def given_metadata(self) -> str:
         """The response's metadata without the keys we own: what its leaf covers."""
@@ -163,16 +170,9 @@ def begin(
 def write_messages(tx: Tx, turn: OpenTurn, prepared: list[NewMessage], *, last_at: int) -> None:
     """Rows and lines of messages that are whole. Their created_at values end at `last_at`."""
     for place, message in enumerate(prepared):
-        _use_free_id(tx, message)
+        use_free_id(tx, message)
         at = last_at - len(prepared) + 1 + place
-        tx.later(
-            Q.insert_message,
-            id=message.id,
-            session=turn.session_id,
-            role=message.role,
-            metadata=message.metadata,
-            at=at,
-        )
+        tx.put(Q.insert_message, message.id, turn.session_id, message.role, message.metadata, at)
         turn.add(tx, "message", message.id, message.client_id, message.salt, message.leaf)
         for index, part in enumerate(message.parts):
             insert_part(tx, turn.session_id, message.id, index, part, at)
@@ -180,50 +180,27 @@ def write_messages(tx: Tx, turn: OpenTurn, prepared: list[NewMessage], *, last_a
 
 
 def insert_part(tx: Tx, session_id: str, message_id: str, index: int, part: NewPart, at: int) -> None:
-    tx.later(
-        Q.insert_part,
-        id=part.id,
-        message=message_id,
-        session=session_id,
-        place=index,
-        type=part.type,
-        data=part.data,
-        call=part.tool_call_id,
-        state=part.tool_state,
-        at=at,
-    )
+    values = (part.id, message_id, session_id, index, part.type, part.data, part.tool_call_id, part.tool_state, at)
+    tx.put(Q.insert_part, *values)
 
 
-def _use_free_id(tx: Tx, message: NewMessage) -> None:
+def use_free_id(tx: Tx, message: NewMessage) -> None:
     """A well-formed id that nobody has becomes the row's own; any other stays what the client calls it."""
-    if ids.is_ours(ids.MESSAGE, message.client_id) and not tx.one(Q.message_is_taken, id=message.client_id):
-        assert message.client_id is not None
+    if (
+        message.client_id is not None
+        and ids.is_ours(ids.MESSAGE, message.client_id)
+        and not tx.one(Q.message_is_taken, id=message.client_id)
+    ):
         message.id, message.client_id = message.client_id, None
 
 
 def _insert_entry(tx: Tx, turn_id: str, entry: Entry) -> None:
-    tx.later(
-        Q.insert_entry,
-        turn=turn_id,
-        seq=entry.seq,
-        kind=entry.kind,
-        ref=entry.ref,
-        client=entry.client_id,
-        salt=entry.salt,
-        leaf=entry.leaf,
-    )
+    tx.put(Q.insert_entry, turn_id, entry.seq, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
 
 
 def record_event(tx: Tx, head: Head, kind: str, turn: OpenTurn | None, data: Any) -> None:
-    tx.later(
-        Q.insert_event,
-        session=head.session_id,
-        seq=head.event_seq,
-        kind=kind,
-        turn=turn.begin_seq if turn else None,
-        data=canonical.encode(data),
-        at=now_ms(),
-    )
+    begin_seq = turn.begin_seq if turn else None
+    tx.put(Q.insert_event, head.session_id, head.event_seq, kind, begin_seq, canonical.encode(data), now_ms())
 
 
 def sealed_error(tx: Tx, turn_id: str) -> TurnSealed | TurnNotFound:

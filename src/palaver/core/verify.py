@@ -224,9 +224,15 @@ def _hidden(tx: Tx, row: Row, messages: list[Row]) -> Iterator[Finding]:
     session_id, turn_id, revision = row[0], row[11], row[12]
     found = tx.all(Q.visible_messages, turn=turn_id, session=session_id, revision=revision)
     visible = set() if row[15] is not None else {r[0] for r in found}
+    queued = {r[0] for r in tx.all(Q.queued_messages, session=session_id)}
     for message_id, _, text, _, listed in messages:
-        if listed and metadata.is_hidden(text) == (message_id in visible):
+        if message_id in queued:
+            if metadata.is_hidden(text) or not metadata.is_queued(text):
+                yield _wrong("queued_at", message_id, f"message {message_id} waits in the queue, and its row says not")
+        elif listed and metadata.is_hidden(text) == (message_id in visible):
             yield _stale_stamp(message_id, text, hide=message_id not in visible)
+        elif listed and metadata.is_queued(text):
+            yield _wrong("queued_at", message_id, f"message {message_id} does not wait in the queue, its row says so")
     for copy_id, message_id, text in tx.all(Q.copies_of_session, session=session_id):
         if metadata.is_hidden(text) == (message_id in visible):
             yield _stale_stamp(copy_id, text, hide=message_id not in visible)

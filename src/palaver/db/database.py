@@ -31,12 +31,32 @@ class Tx(Protocol):
         """Run with the commit (or before the next statement that reads)."""
         ...
 
+    def take(self, query: Query, *values: Any) -> list[Row]:
+        """`all`, with the values in the order of the statement's names: for paths where every call counts."""
+        ...
+
+    def put(self, query: Query, *values: Any) -> None:
+        """`later`, in the same way."""
+        ...
+
+    def put_large(self, query: Query, *values: Any) -> None:
+        """Run now, and keep nothing of it: for values of which one more copy matters."""
+        ...
+
     def generation(self) -> int | None:
         """A number that changes when somebody else has written; None if the engine cannot tell."""
         ...
 
     def watermark(self) -> int | None:
         """A number that rises with every message row; None if the engine has none."""
+        ...
+
+
+class Watch(Protocol):
+    """Tells when somebody has written, in this process or another."""
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """True: something was written since the last time. False: nothing, for as long as that."""
         ...
 
 
@@ -54,6 +74,8 @@ class Database(Protocol):
     def insert(self, query: Query, params: Sequence[Any]) -> int:
         """One statement, its own transaction, no more work than that: the path of a streamed chunk."""
         ...
+
+    def watch(self) -> AbstractContextManager[Watch]: ...
 
     def query(self, text: str) -> tuple[list[str], Iterator[Row]]:
         """A person's own SELECT: column names and rows; it cannot change anything."""

@@ -12,62 +12,88 @@ import os
 import re
 import threading
 import weakref
+from contextlib import suppress
 
-_INHERITED: weakref.WeakSet[Waiter | WriteQueue | OwnerFile] = weakref.WeakSet()
+_INHERITED: weakref.WeakSet[WriteQueue | OwnerFile] = weakref.WeakSet()
 
 
 class Waiter:
-    """A thread in line for the lock. It gives the lock back if nobody wants it any more."""
+    """A thread that stands in line for whoever asks. If the asker gives up, it keeps its place for the next one; if it
+    has its turn and nobody wants it, it gives it back."""
 
-    def __init__(self, path: str) -> None:
-        self.fd = os.open(path, os.O_RDWR | os.O_CLOEXEC)
-        _INHERITED.add(self)
-        self.granted = threading.Event()
+    def __init__(self, fd: int) -> None:
+        self._fd = fd
         self._guard = threading.Lock()
-        self._abandoned = False
-        threading.Thread(target=self._stand_in_line, daemon=True, name="palaver-queue").start()
-
-    def _stand_in_line(self) -> None:
-        fcntl.flock(self.fd, fcntl.LOCK_EX)
-        with self._guard:
-            if self._abandoned:
-                self.forget()
-            else:
-                self.granted.set()
+        self._asked = threading.Semaphore(0)
+        self._granted = threading.Semaphore(0)
+        self._wanted = self._ended = False
+        self.is_idle = True
+        threading.Thread(target=self._serve, daemon=True, name="palaver-queue").start()
 
     def wait(self, seconds: float) -> bool:
-        """True: the lock is ours. False: it did not come in time, and will be given back when it does."""
-        if self.granted.wait(max(0.0, seconds)):
-            return True
+        """True: the lock is ours. False: it did not come in time."""
         with self._guard:
-            if self.granted.is_set():
-                return True
-            self._abandoned = True
-            return False
+            self._wanted = True
+            if self.is_idle:
+                self.is_idle = False
+                self._asked.release()
+        came = False
+        try:
+            came = self._granted.acquire(timeout=max(0.0, seconds))
+        except BaseException:  # Ctrl-C: nobody will use the lock
+            if self._withdraw():
+                fcntl.flock(self._fd, fcntl.LOCK_UN)
+            raise
+        return came or self._withdraw()
 
-    def forget(self) -> None:
-        if self.fd >= 0:
-            os.close(self.fd)
-            self.fd = -1
+    def _withdraw(self) -> bool:
+        """Nobody asks any more. True: the lock came just now, and is ours."""
+        with self._guard:
+            self._wanted = False
+            return self._granted.acquire(blocking=False)
+
+    def _serve(self) -> None:
+        while True:
+            self._asked.acquire()
+            if self._ended:
+                return
+            fcntl.flock(self._fd, fcntl.LOCK_EX)
+            with self._guard:
+                if self._wanted:
+                    self._wanted = False
+                    self._granted.release()
+                else:
+                    fcntl.flock(self._fd, fcntl.LOCK_UN)
+                self.is_idle = True  # last: who sees it may take the lock by itself
+                if self._ended:
+                    os.close(self._fd)
+                    return
+
+    def end(self) -> bool:
+        """No more asking. False: the thread is still in line, and closes the file itself."""
+        with self._guard:
+            self._ended = True
+            if self.is_idle:
+                self._asked.release()
+            return self.is_idle
 
 
 class WriteQueue:
-    """The line that writers of one file stand in, over all processes."""
+    """The line that writers of one file stand in, over all processes. One thread at a time asks (the engine's lock sees
+    to that)."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        self._held: Waiter | None = None
+        self._waiter: Waiter | None = None
         _INHERITED.add(self)
 
     def acquire(self, seconds: float) -> bool:
-        if self._try():
+        if (self._waiter is None or self._waiter.is_idle) and self._try():
             return True
-        waiter = Waiter(self.path)
-        if not waiter.wait(seconds):
-            return False
-        self._held = waiter
-        return True
+        if self._waiter is None:
+            self._waiter = Waiter(self._fd)
+        return self._waiter.wait(seconds)
 
     def _try(self) -> bool:
         try:
@@ -77,10 +103,11 @@ class WriteQueue:
         return True
 
     def release(self) -> None:
-        if self._held:
-            self._held.forget()
-            self._held = None
-        else:
+        fcntl.flock(self._fd, fcntl.LOCK_UN)
+
+    def let_go(self) -> None:
+        """After an attempt that was interrupted: whether it had the lock or not, it has it no more."""
+        if self._fd >= 0 and (self._waiter is None or self._waiter.is_idle):
             fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def holder(self) -> str | None:
@@ -95,9 +122,9 @@ class WriteQueue:
         return f"process {found[1]}" if found else None
 
     def close(self) -> None:
-        if self._held:
-            self._held.forget()
-        self.forget()
+        if self._waiter is None or self._waiter.end():
+            self.forget()
+        self._fd = -1  # else the waiter, still in line, closes it when it has its turn
 
     def forget(self) -> None:
         if self._fd >= 0:
@@ -115,10 +142,18 @@ class OwnerFile:
         fcntl.flock(self.fd, fcntl.LOCK_EX)
         _INHERITED.add(self)
 
+    def is_there(self) -> bool:
+        """Others can still find it: nobody removed or replaced it."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self.fd))
+        except OSError:
+            return False
+
     def close(self) -> None:
         if self.fd >= 0:
-            os.unlink(self.path)
             self.forget()
+            with suppress(FileNotFoundError):  # somebody tidied up
+                os.unlink(self.path)
 
     def forget(self) -> None:
         if self.fd >= 0:

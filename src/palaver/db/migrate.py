@@ -1,8 +1,9 @@
 """Bringing a file to the current schema: a new one, an older one, or one that another program made.
 
-Everything happens in one transaction, and its version is recorded in the same one. A foreign contract
-database keeps its tables as they are: columns of the contract that it lacks are added with their defaults,
-indexes that it lacks are created, columns that it has beyond the contract are left alone.
+A new file gets schema.sql; an older one gets the migrations that it lacks, in order. Each is one transaction, and its
+version is recorded in the same one: killed anywhere, the next open goes on from there. A foreign contract database
+keeps its tables as they are: columns of the contract that it lacks are added with their defaults, indexes that it lacks
+are created, columns that it has beyond the contract are left alone.
 """
 
 from __future__ import annotations
@@ -13,14 +14,13 @@ import apsw
 
 from ..clock import now_ms
 from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
-from .queries import schema
+from .queries import migrations, schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VERSION = 1
-NAME = "kernel"
+VERSION = 3
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 
 _CREATE = re.compile(r"CREATE (TABLE|INDEX|VIEW) (\w+)(?: ON (\w+) \(([^)]*)\)(.*))?", re.DOTALL)
@@ -49,19 +49,32 @@ def version_of(connection: apsw.Connection) -> int:
 
 
 def migrate(connection: apsw.Connection, path: str) -> None:
-    connection.execute("BEGIN IMMEDIATE")
-    try:
-        if not is_current(connection, path):
-            _create_missing(connection)
-            connection.execute(
-                "INSERT INTO schema_migrations (version, name, applied_at) VALUES (?, ?, ?)",
-                (VERSION, NAME, now_ms()),
-            )
-        connection.execute("COMMIT")
-    except BaseException:
-        if connection.in_transaction:
-            connection.execute("ROLLBACK")
-        raise
+    while not is_current(connection, path):
+        connection.execute("BEGIN IMMEDIATE")
+        try:
+            _step(connection, path)
+            connection.execute("COMMIT")
+        except BaseException:
+            if connection.in_transaction:
+                connection.execute("ROLLBACK")
+            raise
+
+
+def _step(connection: apsw.Connection, path: str) -> None:
+    """One migration: all of schema.sql for a file without ours, else the next one after its version."""
+    if is_current(connection, path):  # somebody else was faster
+        return
+    version, files = version_of(connection), migrations()
+    if version == 0:
+        _create_missing(connection)
+        steps = files
+    else:
+        steps = files[version : version + 1]
+        for statement in statements(steps[0][1]):
+            connection.execute(statement)
+    for name, _ in steps:
+        number, _, title = name.partition("_")
+        connection.execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", (int(number), title, now_ms()))
 
 
 def refuse_strangers(connection: apsw.Connection, path: str) -> None:

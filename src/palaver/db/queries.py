@@ -92,4 +92,10 @@ def schema() -> str:
     return _read(os.path.join(_SQL, "schema.sql"))
 
 
+def migrations() -> list[tuple[str, str]]:
+    """(name, text) of every migration, in order. The first is the schema that the others start from."""
+    folder = os.path.join(_SQL, "migrations")
+    return [(name.removesuffix(".sql"), _read(os.path.join(folder, name))) for name in sorted(os.listdir(folder))]
+
+
 Q = _load()

@@ -1,9 +1,8 @@
 """The SQLite engine: one file in WAL mode, one writing connection, readers with snapshots of their own.
 
-Writers of all processes stand in one line (`locks.WriteQueue`) before BEGIN IMMEDIATE. A commit is two calls
-into SQLite: BEGIN with the first statement, then everything queued together with COMMIT. In one process only
-this library opens the database files, and nothing else ever does: closing any descriptor of them would drop
-SQLite's locks.
+Writers of all processes stand in one line (`locks.WriteQueue`) before BEGIN IMMEDIATE; threads of this process stand
+before that in a line of their own, and share a commit where each would need an fsync. In one process only this library
+opens the database files, and nothing else ever does: closing any descriptor of them would drop SQLite's locks.
 """
 
 from __future__ import annotations
@@ -16,25 +15,18 @@ from contextlib import contextmanager
 import apsw
 
 from ..clock import monotonic
-from ..errors import (
-    BadValue,
-    NotAStore,
-    SchemaMismatch,
-    StoreBusy,
-    StoreClosed,
-    StoreCorrupt,
-    StoreError,
-    StoreFull,
-    StoreReadOnly,
-)
+from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreReadOnly
 from . import filesystem, migrate
+from .explaining import explain
+from .grouping import Group
 from .locks import WriteQueue
-from .queries import Q, Query
+from .queries import Query
+from .transactions import MemoryRead, Read, Write
+from .watching import Watch
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
-    from types import TracebackType
     from typing import Any, NoReturn
 
     from .database import Row
@@ -43,9 +35,9 @@ NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
 _PAGE_SIZE = 2048
 _CHECKPOINT_PAGES = 2000
-_BATCH = 24  # statements
-
-_OURS = (apsw.Error, UnicodeEncodeError)  # what is translated on the way out
+_LARGEST_WAL = 16 << 20  # bytes; above it the log is started anew, even if readers must be waited for a moment
+_RESTART_MS = 20
+_OPENING_MS = 5000
 
 _forks = 0
 
@@ -64,13 +56,22 @@ class SqliteDatabase:
     def __init__(self, path: str, *, create: bool = True, durability: str = "boundary", timeout: float = 30.0) -> None:
         self.name = path
         self.memory = path == ":memory:"
-        self._timeout = timeout
-        self._soft, self._hard = _levels(durability)
+        self.timeout = timeout
+        self.writes = 0  # by this process
+        self._soft, self._hard = (NORMAL, NORMAL) if self.memory else _levels(durability)
         self._level = NORMAL
         self._checked = 0
+        self._expected: dict[str, tuple[str, str]] = {}
         self._forks = _forks
         self._closed = False
+        self._is_doubtful = False
         self._lock = threading.Lock()
+        self._line: dict[object, None] = {}  # threads that wait for the lock
+        self._group: Group | None = None
+        self._log_is_long = False
+        self._shorten_at, self._restart_at = 0, 0  # pages
+        self._watchers = 0
+        self._written = threading.Condition()
         self._readers: list[apsw.Connection] = []
         self._texts: dict[tuple[tuple[Query, ...], str], str] = {}
         _refuse_old_sqlite()
@@ -78,35 +79,47 @@ class SqliteDatabase:
             filesystem.prepare(path, create=create)
         self._create = create
         self._queue = None if self.memory else self._open_queue()
-        self._writer = self._open_writer()
-        self._cursor = self._writer.cursor()
+        try:
+            self._writer = self._open_writer()
+        except BaseException:
+            if self._queue:
+                self._queue.close()
+            raise
+        self.cursor = self._writer.cursor()
 
     # ------------------------------------------------------------ the waist
 
-    def read(self) -> _Read | _MemoryRead:
-        self._usable()
-        return _MemoryRead(self) if self.memory else _Read(self)
+    def read(self) -> Read | MemoryRead:
+        self.refuse_closed()
+        return MemoryRead(self) if self.memory else Read(self)
 
-    def write(self, *, hard: bool = False) -> _Write:
-        self._usable()
-        return _Write(self, hard)
+    def write(self, *, hard: bool = False) -> Write:
+        self.refuse_closed()
+        return Write(self, self._hard if hard else self._soft)
 
     def insert(self, query: Query, params: Sequence[Any]) -> int:
-        self._usable()
-        deadline = monotonic() + self._timeout
-        self._enter(deadline)
+        self.refuse_closed()
+        deadline = monotonic() + self.timeout
+        group = self.enter(deadline, self._soft)
+        if group is not None or self.is_shared(self._soft):
+            with Write(self, self._soft).entered(group, deadline) as tx:
+                tx.take(query, *params)
+                return self._writer.changes()
         try:
-            self._sync(self._soft)
-            self._patiently(query.text, params, deadline)
+            self.patiently(query.text, params, deadline)
             return self._writer.changes()
         except apsw.Error as error:
-            self._explain(error)
+            self.explain(error)
         finally:
-            self._leave()
+            self.leave()
+
+    def watch(self) -> Watch:
+        self.refuse_closed()
+        return Watch(self)
 
     def query(self, text: str) -> tuple[list[str], Iterator[Row]]:
         """A person's own SELECT: column names and rows. Whatever it says, it cannot change or open anything."""
-        self._usable()
+        self.refuse_closed()
         if self.memory:
             raise BadValue("a store in memory cannot be queried beside itself")
         connection = self._connect(apsw.SQLITE_OPEN_READONLY)
@@ -131,10 +144,12 @@ class SqliteDatabase:
             self._closed = True
             return
         with self._lock:
+            if self._group is not None:
+                self._finish(self._group, release=False)
             self._closed = True
             for reader in self._readers:
                 reader.close()
-            self._cursor.close(True)
+            self.cursor.close(True)
             self._writer.close()
             if self._queue:
                 self._queue.close()
@@ -145,12 +160,14 @@ class SqliteDatabase:
         connection = None
         try:
             connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            if connection.readonly("main") and os.access(self.name, os.W_OK):
+                raise StoreError(f"{self.name} could not be opened for writing just now; try again")
             self._set_up(connection)
             return connection
         except apsw.Error as error:
             if connection:
                 connection.close()
-            self._explain(error, opening=True)
+            raise explain(error, self.name, self.timeout, opening=True) from error
         except BaseException:
             if connection:
                 connection.close()
@@ -164,7 +181,7 @@ class SqliteDatabase:
 
     def _connect(self, flags: int) -> apsw.Connection:
         connection = apsw.Connection(self.name, flags=flags, statementcachesize=512)
-        connection.set_busy_timeout(5000)
+        connection.set_busy_timeout(_OPENING_MS)
         connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
         # Without this, STAT4 compiles a statement again whenever a bound value of a range changes: 5x per commit.
         connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
@@ -175,7 +192,7 @@ class SqliteDatabase:
     def _set_up(self, connection: apsw.Connection) -> None:
         """First open creates the schema; the queue keeps sixteen first openers out of each other's way."""
         connection.execute("PRAGMA synchronous=NORMAL").fetchall()
-        connection.execute(f"PRAGMA wal_autocheckpoint={_CHECKPOINT_PAGES}").fetchall()
+        connection.execute(f"PRAGMA journal_size_limit={_LARGEST_WAL}").fetchall()
         if not migrate.is_current(connection, self.name):
             if not self._create:
                 migrate.refuse_strangers(connection, self.name)
@@ -185,18 +202,23 @@ class SqliteDatabase:
         if not self.memory and connection.execute("PRAGMA journal_mode").fetchall() != [("wal",)]:
             with self._in_line():
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()
+        self._go_to_work(connection)
+
+    def _go_to_work(self, connection: apsw.Connection) -> None:
+        connection.set_busy_timeout(0)  # from here on `patiently` waits, with jitter, and to the caller's deadline
+        connection.set_wal_hook(self._count_log)
 
     @contextmanager
     def _in_line(self) -> Iterator[None]:
-        if self._queue and not self._queue.acquire(self._timeout):
-            raise StoreBusy(self.name, self._queue.holder(), self._timeout)
+        if self._queue and not self._queue.acquire(self.timeout):
+            raise StoreBusy(self.name, self._queue.holder(), self.timeout)
         try:
             yield
         finally:
             if self._queue:
                 self._queue.release()
 
-    def _usable(self) -> None:
+    def refuse_closed(self) -> None:
         if self._forks != _forks:
             raise StoreClosed("this store was opened before fork(); open it again in the child process")
         if self._closed:
@@ -204,50 +226,201 @@ class SqliteDatabase:
 
     # ------------------------------------------------------------ one writer at a time
 
-    def _enter(self, deadline: float) -> None:
-        if not self._lock.acquire(False) and not self._lock.acquire(timeout=max(0.0, deadline - monotonic())):
-            raise StoreBusy(self.name, "another thread of this process", self._timeout)
-        if self._closed:
-            self._lock.release()
-            self._usable()
-        if self._queue and not self._queue.acquire(deadline - monotonic()):
-            self._lock.release()
-            raise StoreBusy(self.name, self._queue.holder(), self._timeout)
+    def enter(self, deadline: float, level: int = NORMAL) -> Group | None:
+        """Take the lock. A group that is open is there to be joined; else the queue is ours, and `level` is set."""
+        if not self._lock.acquire(False):
+            self._wait_in_line(deadline)
+        if self._group is not None:
+            self._group.members += 1
+            return self._group
+        try:
+            if self._closed:
+                self.refuse_closed()
+            if self._queue and not self._queue.acquire(deadline - monotonic()):
+                raise StoreBusy(self.name, self._queue.holder(), self.timeout)
+        except BaseException:
+            try:
+                if self._queue:
+                    self._queue.let_go()
+            finally:
+                self._lock.release()
+            raise
+        try:
+            if self._is_doubtful and os.access(self.name, os.W_OK):
+                self._connect_anew()
+            self._sync(level)
+        except BaseException as error:
+            self.leave()
+            if isinstance(error, apsw.Error):
+                self.explain(error)
+            raise
+        return None
 
-    def _leave(self) -> None:
-        if self._queue:
-            self._queue.release()
-        self._lock.release()
+    def _connect_anew(self) -> None:
+        """SQLite falls back to reading when a file cannot be opened for a moment, and stays there: begin again."""
+        while self._readers:
+            self._readers.pop().close()
+        self.cursor.close(True)
+        self._writer.close()
+        self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
+        self.cursor, self._level = self._writer.cursor(), NORMAL
+        for pragma in ("synchronous=NORMAL", f"journal_size_limit={_LARGEST_WAL}"):
+            self._writer.execute(f"PRAGMA {pragma}").fetchall()
+        self._go_to_work(self._writer)
+        self._is_doubtful = False
+
+    def _wait_in_line(self, deadline: float) -> None:
+        me = object()
+        self._line[me] = None
+        try:
+            if not self._lock.acquire(timeout=max(0.0, deadline - monotonic())):
+                raise StoreBusy(self.name, "another thread of this process", self.timeout)
+        finally:
+            del self._line[me]
+
+    def leave(self, *, wrote: bool = True) -> None:
+        self.writes += wrote
+        try:
+            if self._log_is_long:
+                self._shorten_log()
+        finally:
+            try:
+                if self._queue:
+                    self._queue.release()
+            finally:
+                self._lock.release()
+        if self._watchers:
+            with self._written:
+                self._written.notify_all()
+
+    def wait_for_writer(self, seconds: float) -> None:
+        """Until a writer of this process leaves, or so long."""
+        with self._written:
+            self._watchers += 1
+            self._written.wait(seconds)
+            self._watchers -= 1
+
+    def _count_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        """After each commit. A hook takes the place of SQLite's automatic checkpoint, so this is it, too."""
+        if pages < _CHECKPOINT_PAGES:
+            self._shorten_at, self._restart_at = _CHECKPOINT_PAGES, _LARGEST_WAL // _PAGE_SIZE
+        elif pages >= self._shorten_at:
+            self._log_is_long = True
+        return apsw.SQLITE_OK
+
+    def _shorten_log(self) -> None:
+        """Still in line, so nobody writes: move the log's pages to their place. A log that readers keep from starting
+        anew grows; from time to time they are waited for, a moment."""
+        self._log_is_long = False
+        try:
+            pages, _ = self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
+            self._shorten_at = pages + _CHECKPOINT_PAGES // 4
+            if pages > self._restart_at:
+                self._restart_at = 2 * pages
+                self._writer.set_busy_timeout(_RESTART_MS)
+                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+        except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
+            pass  # readers stay, or the disk is full: what is committed is in the log, and a later commit tries again
+        finally:
+            self._writer.set_busy_timeout(0)
 
     def _sync(self, level: int) -> None:
         """`synchronous` is refused inside a transaction, so it is set before one; it stays as it is."""
-        if level != self._level and not self.memory:
-            self._cursor.execute(f"PRAGMA synchronous={level}").fetchall()
+        if level != self._level:
+            self.cursor.execute(f"PRAGMA synchronous={level}")
             self._level = level
 
-    def _patiently(self, text: str, params: Sequence[Any], deadline: float) -> list[Row]:
+    def patiently(self, text: str, params: Sequence[Any], deadline: float) -> list[Row]:
         """A program that does not stand in our line may hold the lock: try again, with jitter."""
         while True:
             try:
-                return self._cursor.execute(text, params).fetchall()
+                return self.cursor.execute(text, params).fetchall()
             except apsw.BusyError:
                 if monotonic() > deadline:
-                    raise StoreBusy(self.name, None, self._timeout) from None
+                    raise StoreBusy(self.name, None, self.timeout) from None
                 time.sleep(0.001 + os.urandom(1)[0] / 13_000)  # 1 to 20 ms
 
-    def _check_schema(self, generation: int) -> None:
+    # ------------------------------------------------------------ commits that share an fsync
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._writer.in_transaction
+
+    def is_shared(self, level: int) -> bool:
+        """A commit needs an fsync, and another thread waits that could use the same one."""
+        return level == FULL and bool(self._line)
+
+    def open_group(self, generation: int) -> Group:
+        self._group = Group(generation)
+        return self._group
+
+    def pass_on(self, group: Group, error: BaseException | None) -> None:
+        """A member is done: the next one goes on, or the group is committed. `error` may have ended it for all."""
+        if not self.in_transaction:
+            self._end_group(group, error if isinstance(error, Exception) else StoreError("the commit was interrupted"))
+        elif self._line and not group.is_full:
+            self._lock.release()
+        else:
+            self._finish(group)
+
+    def roll_back(self, text: str = "ROLLBACK") -> None:
+        """With a cursor of its own: the old one may stand in the middle of a text that was interrupted."""
+        self.cursor.close(True)
+        self.cursor = self._writer.cursor()
+        if self.in_transaction:
+            self.cursor.execute(text)
+
+    def _finish(self, group: Group, *, release: bool = True) -> None:
+        failure: Exception | None = StoreError("the commit was interrupted")  # in doubt, nothing was kept
+        try:
+            self.cursor.execute("COMMIT")
+            failure = None
+        except Exception as error:
+            failure = error
+        finally:
+            if self.in_transaction:
+                self.roll_back()
+            self._end_group(group, failure, release=release)
+
+    def _end_group(self, group: Group, error: Exception | None, *, release: bool = True) -> None:
+        self._group = None
+        try:
+            if release:
+                self.leave()
+        finally:
+            group.end(error)
+
+    def await_group(self, group: Group) -> Exception | None:
+        """How the commit ended. If whoever was to go on gave up, this thread commits."""
+        while not group.has_ended():
+            if self._lock.acquire(False):
+                if self._group is group:
+                    self._finish(group)
+                else:
+                    self._lock.release()
+        return group.error
+
+    def check_schema(self, generation: int) -> None:
         """Somebody else wrote since the last look: it may have been a newer Palaver's migration."""
         if generation != self._checked:
             migrate.is_current(self._writer, self.name)
+            for name, (value, default) in self._expected.items():
+                rows = self._writer.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchall()
+                if (rows[0][0] if rows else default) != value:
+                    raise StoreError(f"another process changed what {self.name} keeps ({name}); open it again")
             self._checked = generation
 
-    def _text(self, queries: tuple[Query, ...], suffix: str) -> str:
+    def expect_setting(self, name: str, value: str, default: str) -> None:
+        """A setting of the store that this process was opened under: if it changes, writes are refused."""
+        self._expected[name] = (value, default)
+
+    def joined_text(self, queries: tuple[Query, ...], suffix: str) -> str:
         found = self._texts.get((queries, suffix))
         if found is None:
             found = self._texts[queries, suffix] = "".join(q.text for q in queries) + suffix
         return found
 
-    def _borrow(self) -> apsw.Connection:
+    def borrow(self) -> apsw.Connection:
         try:
             return self._readers.pop()
         except IndexError:
@@ -256,197 +429,13 @@ class SqliteDatabase:
         connection.execute("PRAGMA query_only=ON").fetchall()
         return connection
 
-    # ------------------------------------------------------------ errors, translated in one place
+    def give_back(self, connection: apsw.Connection) -> None:
+        self._readers.append(connection)
 
-    def _explain(self, error: Exception, *, opening: bool = False) -> NoReturn:
-        if isinstance(error, UnicodeEncodeError):
-            raise BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column") from None
-        assert isinstance(error, apsw.Error)
-        raise self._named(error, opening) from error
-
-    def _named(self, error: apsw.Error, opening: bool) -> StoreError:
-        path = self.name
-        match error:
-            case apsw.NotADBError():
-                return NotAStore(f"{path} is not a SQLite database; nothing was changed")
-            case apsw.CorruptError():
-                return StoreCorrupt(
-                    f"{path} is damaged ({error}); stop writing to it and restore a backup, or run `.recover` on a copy"
-                )
-            case apsw.ReadOnlyError():
-                return StoreReadOnly(f"{path} cannot be written; check its permissions and its directory's")
-            case apsw.CantOpenError():
-                return StoreReadOnly(f"{path} cannot be opened ({error}); check that its directory is writable")
-            case apsw.FullError():
-                return StoreFull(f"the disk that holds {path} is full; nothing acknowledged was lost, free some space")
-            case apsw.BusyError() | apsw.LockedError():
-                return StoreBusy(path, None, self._timeout)
-            case apsw.ConstraintError() if "NOT NULL" in str(error):
-                return SchemaMismatch(f"{path}: {error}; a foreign column must allow NULL or have a default")
-            case apsw.SQLError() if opening:
-                return SchemaMismatch(f"{path} holds tables that are not shaped as expected: {error}")
-        return StoreError(f"{path}: {error}")
-
-
-class _Statements:
-    """The verbs of a transaction over one cursor."""
-
-    def __init__(self, cursor: apsw.Cursor) -> None:
-        self._cursor = cursor
-
-    def all(self, query: Query, **params: Any) -> list[Row]:
-        return self._cursor.execute(query.text, query.bind(params)).fetchall()
-
-    def one(self, query: Query, **params: Any) -> Row | None:
-        rows = self.all(query, **params)
-        return rows[0] if rows else None
-
-    def run(self, query: Query, **params: Any) -> int:
-        self.all(query, **params)
-        return self._cursor.connection.changes()
-
-    def later(self, query: Query, **params: Any) -> None:
-        self.all(query, **params)
-
-    def generation(self) -> int | None:
-        return _number(self._cursor.execute("PRAGMA data_version").fetchall())
-
-    def watermark(self) -> int | None:
-        return self.all(Q.newest_row)[0][0] or 0
-
-
-class _Read(_Statements):
-    """A snapshot: everything read inside it is of one moment."""
-
-    def __init__(self, db: SqliteDatabase) -> None:
-        self._db = db
-
-    def __enter__(self) -> _Read:
-        try:
-            self._connection = self._db._borrow()
-            self._cursor = self._connection.cursor()
-            self._cursor.execute("BEGIN").fetchall()
-        except apsw.Error as error:
-            self._db._explain(error)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._cursor.close(True)
-        if self._connection.in_transaction:
-            self._connection.execute("ROLLBACK")
-        self._db._readers.append(self._connection)
-        if isinstance(error, _OURS):
-            self._db._explain(error)
-
-
-class _MemoryRead(_Statements):
-    """Memory is one connection under one lock: a read holds it."""
-
-    def __init__(self, db: SqliteDatabase) -> None:
-        super().__init__(db._cursor)
-        self._db = db
-
-    def __enter__(self) -> _MemoryRead:
-        self._db._enter(monotonic() + self._db._timeout)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        self._db._leave()
-        if isinstance(error, _OURS):
-            self._db._explain(error)
-
-
-class _Write(_Statements):
-    """A write transaction. BEGIN goes out with the first statement, COMMIT with the last ones."""
-
-    def __init__(self, db: SqliteDatabase, hard: bool) -> None:
-        super().__init__(db._cursor)
-        self._db = db
-        self._hard = hard
-        self._begun = False
-        self._generation = 0
-        self._queries: list[Query] = []
-        self._params: list[Any] = []
-
-    def __enter__(self) -> _Write:
-        db = self._db
-        self._deadline = monotonic() + db._timeout
-        db._enter(self._deadline)
-        try:
-            db._sync(db._hard if self._hard else db._soft)
-        except apsw.Error as error:
-            db._leave()
-            db._explain(error)
-        return self
-
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
-        try:
-            if kind is None:
-                self._commit()
-        except apsw.Error as failure:
-            error = failure
-        finally:
-            try:
-                if self._db._writer.in_transaction:
-                    self._roll_back()
-            finally:
-                self._db._leave()
-        if isinstance(error, _OURS):
-            self._db._explain(error)
-
-    def _roll_back(self) -> None:
-        try:
-            self._cursor.execute("ROLLBACK").fetchall()
-        except apsw.SQLError:  # SQLite rolled back by itself (full disk, I/O error)
-            if self._db._writer.in_transaction:
-                raise
-
-    def all(self, query: Query, **params: Any) -> list[Row]:
-        if self._queries:
-            self._flush("")
-        return self._execute(query.text, query.bind(params))
-
-    def generation(self) -> int | None:
-        if not self._begun:
-            self._execute("", ())
-        return self._generation
-
-    def later(self, query: Query, **params: Any) -> None:
-        self._queries.append(query)
-        self._params.extend(query.bind(params))
-
-    def _execute(self, text: str, params: Sequence[Any]) -> list[Row]:
-        if self._begun:
-            return self._cursor.execute(text, params).fetchall()
-        text = "BEGIN IMMEDIATE;PRAGMA data_version;" + text
-        rows = self._db._patiently(text, params, self._deadline)
-        self._begun = True
-        self._generation = int(rows[0][0])
-        self._db._check_schema(self._generation)
-        return rows[1:]
-
-    def _flush(self, suffix: str) -> None:
-        """All that is queued as one text. Long batches go in pieces: SQLite caches a text up to 16 KB."""
-        queries, params = self._queries, self._params
-        self._queries, self._params = [], []
-        while len(queries) > _BATCH:
-            piece, queries = queries[:_BATCH], queries[_BATCH:]
-            width = sum(len(q.names) for q in piece)
-            self._execute(self._db._text(tuple(piece), ""), params[:width])
-            params = params[width:]
-        self._execute(self._db._text(tuple(queries), suffix), params)
-
-    def _commit(self) -> None:
-        if self._queries:
-            self._flush("COMMIT;")
-        elif self._begun:
-            self._cursor.execute("COMMIT").fetchall()
+    def explain(self, error: Exception) -> NoReturn:
+        if isinstance(error, apsw.ReadOnlyError):
+            self._is_doubtful = True
+        raise explain(error, self.name, self.timeout) from (error if isinstance(error, apsw.Error) else None)
 
 
 _READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
@@ -468,10 +457,6 @@ def _closing(connection: apsw.Connection, cursor: apsw.Cursor) -> Iterator[Row]:
         raise BadValue(f"cannot run this: {error}") from None
     finally:
         connection.close()
-
-
-def _number(rows: list[Row]) -> int:
-    return int(rows[0][0])
 
 
 def _levels(durability: str) -> tuple[int, int]:

@@ -42,6 +42,9 @@ class Group:
             (tables.COPIES, self.copies(tx)),
             (tables.ALIASES, self.aliases(tx)),
             (tables.FOREIGN_IDS, self.foreign_ids(tx)),
+            (tables.QUEUE, self.queue(tx)),
+            (tables.DELIVERIES, self.deliveries(tx)),
+            (tables.PRUNED, self.pruned(tx)),
             (tables.PROMPTS, self.prompts(tx)),
         ):
             for row in rows:
@@ -121,6 +124,15 @@ class Group:
         for ids in ([self.session_id], self._turns, self.message_ids(tx), self.part_ids(tx)):
             for ours in ids:
                 yield from tx.all(Q.export_foreign_ids, id=ours)
+
+    def queue(self, tx: Tx) -> Iterable[Row]:
+        return tx.all(Q.export_queue, session=self.session_id)
+
+    def deliveries(self, tx: Tx) -> Iterable[Row]:
+        return tx.all(Q.export_deliveries, session=self.session_id)
+
+    def pruned(self, tx: Tx) -> Iterable[Row]:
+        return tx.all(Q.export_pruned, session=self.session_id)
 
     def prompts(self, tx: Tx) -> Iterable[Row]:
         """Those that the messages and turns before named."""

@@ -76,6 +76,15 @@ class Husk(Group):
     def aliases(self, tx: Tx) -> Iterable[Row]:
         return ()
 
+    def queue(self, tx: Tx) -> Iterable[Row]:
+        return ()
+
+    def deliveries(self, tx: Tx) -> Iterable[Row]:
+        return ()
+
+    def pruned(self, tx: Tx) -> Iterable[Row]:
+        return ()
+
 
 def _deleted(text: str, at: int) -> str:
     """As delete() stamps it; what another program made of the column stays as it is."""

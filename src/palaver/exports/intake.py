@@ -80,6 +80,8 @@ def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
         _settle_merge(tx, arrival, *(standing or (None, None)))
     if mode == COMPLETE:
         _refuse_leftovers(tx, arrival, counts)
+    if added:
+        tx.run(Q.import_live, session=arrival.session_id)
     proof.prove(tx, arrival.session_id, arrival.rows(tables.TURNS), arrival.first, own=mode != MERGE)
     return bool(added)
 
@@ -109,7 +111,7 @@ def _check(number: int, table: Table, row: dict[str, Any]) -> None:
 
 def _may_be_there(tx: Tx, arrival: Arrival, mode: str, table: Table, row: dict[str, Any]) -> bool:
     """Is the row that has the key the same one? What turns, messages and parts hold is proved afterwards."""
-    if table is tables.PROMPTS:
+    if table in (tables.PROMPTS, tables.PRUNED):
         return True
     if table is tables.FOREIGN_IDS:
         key = {"origin": row["origin"], "scope": row["scope"], "foreign": row["foreign_id"]}

@@ -186,7 +186,7 @@ REFLOG = Table(
 TURNS = Table(
     "turns",
     Q.import_turn,
-    "id text, parent_id text?, session_id text, base_revision count, begin_seq count, kind text, status text, "
+    "id text, parent_id text?, session_id text, base_revision int, begin_seq count, kind text, status text, "
     "owner null, fence count, started_at int, sealed_at int?, digest hash?, depth count, thread_tokens count, "
     "thread_messages count, response_id text?, input_tokens count, output_tokens count, reasoning_tokens count, "
     "cache_read count, cache_write count, cost_usd real, usage_told count, facts_json object",
@@ -221,10 +221,24 @@ ALIASES = Table(
     home="session_id",
 )
 FOREIGN_IDS = Table("foreign_ids", Q.import_foreign_id, "origin text, scope text, foreign_id text, id text")
+QUEUE = Table(
+    "queue",
+    Q.import_queued,
+    "session_id text, id text, turn_id text, payload hash, queued_at int, claims count",
+    home="session_id",
+)
+DELIVERIES = Table(
+    "deliveries",
+    Q.import_delivery,
+    "source text, delivery_id text, session_id text, turn_id text, payload hash, at int",
+    home="session_id",
+)
+PRUNED = Table("pruned", Q.import_pruned, "part_id text, session_id text, at int", home="session_id")
 PROMPTS = Table("system_prompts", Q.import_prompt, "digest text, body text, created_at int")
 
 IN_ORDER = [
-    SESSIONS, HEADS, REFLOG, TURNS, ENTRIES, MESSAGES, PARTS, EVENTS, COPIES, ALIASES, FOREIGN_IDS, PROMPTS,
+    SESSIONS, HEADS, REFLOG, TURNS, ENTRIES, MESSAGES, PARTS, EVENTS, COPIES, ALIASES, FOREIGN_IDS,
+    QUEUE, DELIVERIES, PRUNED, PROMPTS,
 ]  # fmt: skip
 BY_NAME = {table.name: table for table in IN_ORDER}
 RANK = {table.name: place for place, table in enumerate(IN_ORDER)}

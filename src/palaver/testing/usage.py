@@ -168,7 +168,8 @@ class Usages(Group):
         assert store.system_prompt("0" * 64) is None
 
     def test_a_trigger_comes_back_as_it_was_given(self, session: Session) -> None:
-        trigger = {"source": "cron", "delivery_id": "d-1", "payload": {"at": [1.5, None, "é"], "z": 1, "a": 2}}
+        odd = {"at": [1.5, None, "é"], "z": 1, "a": 2}
+        trigger = {"source": "cron", "fired_at": 1_790_000_000_000, "delivery_id": "d-1", "payload": odd}
         ask(session, "Nightly run.", trigger=trigger)
         assert session.messages()[0]["metadata"] == {"trigger": trigger}
         assert "metadata" not in session.messages()[1]

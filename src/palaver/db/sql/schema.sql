@@ -82,9 +82,10 @@ CREATE TABLE turns (
     cache_write     INTEGER NOT NULL DEFAULT 0,
     cost_usd        REAL NOT NULL DEFAULT 0,
     usage_told      INTEGER NOT NULL DEFAULT 0, -- 1: turn.usage() told us, and we added it to the message
-    facts_json      TEXT NOT NULL DEFAULT '{}' -- what was in force: model, toolset, error, …
+    facts_json      TEXT NOT NULL DEFAULT '{}', -- what was in force: model, toolset, error, …
+    live            INTEGER NOT NULL DEFAULT 0 -- 1: it is open, or its chunks are yet to be trimmed
 ) WITHOUT ROWID;
-CREATE INDEX turns_open ON turns (session_id) WHERE sealed_at IS NULL;
+CREATE INDEX turns_live ON turns (session_id, sealed_at) WHERE live = 1;
 
 -- One line per thing that became durable in a turn: the order of record. It refers to a message or a part,
 -- which may have been written first in another turn.
@@ -148,6 +149,55 @@ CREATE TABLE events (
     at         INTEGER NOT NULL,
     PRIMARY KEY (session_id, seq)
 ) WITHOUT ROWID;
+
+-- Only where every event is kept (`events="full"`): each change of a contract row, as the statement that made it and
+-- what it was given. Carried out again, in order, they give the three tables of a session row for row.
+CREATE TABLE journal (
+    session_id TEXT NOT NULL,
+    seq        INTEGER NOT NULL,               -- 1, 2, 3 … in each session, without gaps
+    statement  TEXT NOT NULL,
+    data       TEXT NOT NULL,                  -- its parameters; large text is named by the events it folds from
+    PRIMARY KEY (session_id, seq)
+) WITHOUT ROWID;
+
+-- What holds for the store as a whole, whoever opens it.
+CREATE TABLE settings (
+    name  TEXT PRIMARY KEY,                    -- events: live or full
+    value TEXT NOT NULL
+) WITHOUT ROWID;
+
+-- Messages sent while a turn runs. Each is the one message of a `pending` turn without a parent; the turn's status says
+-- whether it waits, was fired, or was taken back.
+CREATE TABLE queue (
+    session_id TEXT NOT NULL,
+    id         TEXT NOT NULL,                  -- of the message, as the client knows it
+    turn_id    TEXT NOT NULL,
+    payload    BLOB NOT NULL,                  -- digest of what was sent: the same again is no second message
+    queued_at  INTEGER NOT NULL,
+    claims     INTEGER NOT NULL DEFAULT 0,     -- how often it was started
+    PRIMARY KEY (session_id, id)
+) WITHOUT ROWID;
+CREATE INDEX queue_by_turn ON queue (turn_id);
+
+-- Deliveries of triggers: each (source, delivery_id) fires once.
+CREATE TABLE deliveries (
+    source      TEXT NOT NULL,                 -- schedule, webhook, api, agent, mcp, …
+    delivery_id TEXT NOT NULL,
+    session_id  TEXT NOT NULL,
+    turn_id     TEXT NOT NULL,
+    payload     BLOB NOT NULL,
+    at          INTEGER NOT NULL,
+    PRIMARY KEY (source, delivery_id)
+) WITHOUT ROWID;
+CREATE INDEX deliveries_by_session ON deliveries (session_id);
+
+-- Tool outputs that a model need not see again. Only `context()` obeys; the part stays as it is.
+CREATE TABLE pruned (
+    part_id    TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL,                  -- who pruned it
+    at         INTEGER NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX pruned_by_session ON pruned (session_id);
 
 -- Rows that stand in a fork for messages of its path that live elsewhere, for readers who know only the contract.
 CREATE TABLE copies (

@@ -34,3 +34,110 @@ SELECT seq, kind, NULL, NULL, at, turn_id, revision, reason FROM reflog
 
 -- name: strays
 SELECT data FROM events WHERE session_id = :session AND kind = 'stray' ORDER BY seq;
+
+-- name: floor_of
+SELECT events_floor, event_seq FROM heads WHERE session_id = :session;
+
+-- name: turns_to_trim
+-- Sealed some time ago, and their chunks are still there.
+SELECT session_id, id, begin_seq FROM turns WHERE live = 1 AND sealed_at <= :before LIMIT :limit;
+
+-- name: chunks_to_trim
+-- The next slice of a turn's chunks: up to which number, and how many.
+SELECT max(seq), count(*) FROM (
+    SELECT seq FROM events WHERE session_id = :session AND seq > :begin_seq AND turn = :begin_seq AND kind = 'chunk'
+     ORDER BY seq LIMIT :limit) slice;
+
+-- name: trim_chunks
+DELETE FROM events
+ WHERE session_id = :session AND seq > :begin_seq AND seq <= :upto AND turn = :begin_seq AND kind = 'chunk';
+
+-- name: raise_floor
+UPDATE heads SET events_floor = greatest(events_floor, :floor) WHERE session_id = :session;
+
+-- name: set_trimmed
+UPDATE turns SET live = 0 WHERE id = :turn AND sealed_at IS NOT NULL;
+
+-- name: get_setting
+SELECT value FROM settings WHERE name = :name;
+
+-- name: put_setting
+INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = :value;
+
+-- name: write_journal
+INSERT INTO journal (session_id, seq, statement, data)
+SELECT :session, coalesce(max(j.seq), 0) + 1, :statement, :data FROM journal j WHERE j.session_id = :session;
+
+-- name: streaming_response
+-- The open turn whose response a message is.
+SELECT t.begin_seq, t.usage_told, t.id FROM turn_entries e
+  JOIN turns t ON t.id = e.turn_id AND t.response_id = e.ref AND t.sealed_at IS NULL
+ WHERE e.ref = :message AND e.kind = 'message';
+
+-- name: newest_journal
+SELECT max(seq) FROM journal WHERE session_id = :session GROUP BY session_id;
+
+-- name: part_is_listed
+SELECT 1 FROM turn_entries WHERE turn_id = :turn AND ref = :part AND kind = 'part' LIMIT 1;
+
+-- name: read_journal
+SELECT seq, statement, data FROM journal WHERE session_id = :session ORDER BY seq;
+
+-- name: journaled_sessions
+SELECT session_id FROM journal UNION SELECT session_id FROM heads ORDER BY session_id;
+
+-- name: home_of_part
+SELECT session_id FROM chat_parts WHERE id = :id;
+
+-- name: home_of_message
+SELECT session_id FROM chat_messages WHERE id = :id;
+
+-- name: streamed_part
+-- The open turn that a part streams in, and its place there.
+SELECT t.begin_seq, p."index", t.id FROM chat_parts p
+  JOIN turn_entries e ON e.ref = p.message_id AND e.kind = 'message'
+  JOIN turns t ON t.id = e.turn_id AND t.response_id = p.message_id AND t.sealed_at IS NULL
+ WHERE p.id = :id;
+
+-- name: rows_of_session_messages
+SELECT id, session_id, role, metadata_json, created_at, updated_at FROM chat_messages
+ WHERE session_id = :session ORDER BY created_at, id;
+
+-- name: rows_of_session_parts
+SELECT id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
+  FROM chat_parts WHERE session_id = :session ORDER BY message_id, "index";
+
+-- name: restore_session
+INSERT INTO chat_sessions (
+    id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
+    prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
+    created_at, updated_at, archived_at
+) VALUES (
+    :id, :agent, :workspace_root, :model_json, :parent_id, :parent_message_id, :permissions_json, :metadata_json,
+    :prompt_tokens, :completion_tokens, :reasoning_tokens, :cache_read, :cache_write, :total_tokens, :cost_usd,
+    :created_at, :updated_at, :archived_at
+) ON CONFLICT (id) DO UPDATE SET
+    agent = :agent, workspace_root = :workspace_root, model_json = :model_json, parent_id = :parent_id,
+    parent_message_id = :parent_message_id, permissions_json = :permissions_json, metadata_json = :metadata_json,
+    prompt_tokens = :prompt_tokens, completion_tokens = :completion_tokens, reasoning_tokens = :reasoning_tokens,
+    cache_read = :cache_read, cache_write = :cache_write, total_tokens = :total_tokens, cost_usd = :cost_usd,
+    created_at = :created_at, updated_at = :updated_at, archived_at = :archived_at;
+
+-- name: restore_message
+INSERT INTO chat_messages (id, session_id, role, metadata_json, created_at, updated_at)
+VALUES (:id, :session_id, :role, :metadata_json, :created_at, :updated_at)
+ON CONFLICT (id) DO UPDATE SET
+    session_id = :session_id, role = :role, metadata_json = :metadata_json, created_at = :created_at,
+    updated_at = :updated_at;
+
+-- name: restore_part
+INSERT INTO chat_parts (
+    id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
+) VALUES (
+    :id, :message_id, :session_id, :index, :type, :data_json, :tool_call_id, :tool_state, :created_at, :updated_at
+) ON CONFLICT (id) DO UPDATE SET
+    message_id = :message_id, session_id = :session_id, "index" = :index, type = :type, data_json = :data_json,
+    tool_call_id = :tool_call_id, tool_state = :tool_state, created_at = :created_at, updated_at = :updated_at;
+
+-- name: any_session
+SELECT 1 FROM chat_sessions LIMIT 1;

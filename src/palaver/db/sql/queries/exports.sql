@@ -50,7 +50,12 @@ SELECT id, agent, workspace_root, model_json, parent_id, parent_message_id, perm
   FROM chat_sessions WHERE id = :session;
 
 -- name: export_head
-SELECT session_id, turn_id, prev_turn_id, revision, event_seq, events_floor, last_at, looked_at, relation, origin_id,
+-- Chunks that are yet to be trimmed are not exported: the floor is what it will be.
+SELECT session_id, turn_id, prev_turn_id, revision, event_seq,
+       greatest(events_floor, coalesce((
+           SELECT max(e.seq) FROM turns t JOIN events e ON e.session_id = :session AND e.turn = t.begin_seq
+            WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL AND e.kind = 'chunk'), 0)),
+       last_at, looked_at, relation, origin_id,
        origin_turn, origin_call, scope_json, title, preview, deleted_at
   FROM heads WHERE session_id = :session;
 
@@ -87,11 +92,18 @@ SELECT id, message_id, session_id, "index", type, data_json, tool_call_id, tool_
   FROM chat_parts WHERE id = :id;
 
 -- name: export_event_sizes
-SELECT seq, octet_length(data) FROM events WHERE session_id = :session AND seq > :after ORDER BY seq LIMIT :limit;
+SELECT seq, octet_length(data) FROM events
+ WHERE session_id = :session AND seq > :after
+   AND NOT (kind = 'chunk' AND turn IN (
+       SELECT t.begin_seq FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL))
+ ORDER BY seq LIMIT :limit;
 
 -- name: export_events
 SELECT session_id, seq, kind, turn, data, at
-  FROM events WHERE session_id = :session AND seq > :after AND seq <= :upto ORDER BY seq;
+  FROM events WHERE session_id = :session AND seq > :after AND seq <= :upto
+   AND NOT (kind = 'chunk' AND turn IN (
+       SELECT t.begin_seq FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL))
+ ORDER BY seq;
 
 -- name: export_copies
 SELECT copy_id, session_id, message_id FROM copies
@@ -142,12 +154,19 @@ ON CONFLICT (session_id, seq) DO NOTHING;
 INSERT INTO turns (
     id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, sealed_at, digest,
     depth, thread_tokens, thread_messages, response_id, input_tokens, output_tokens, reasoning_tokens, cache_read,
-    cache_write, cost_usd, usage_told, facts_json
+    cache_write, cost_usd, usage_told, facts_json, live
 ) VALUES (
     :id, :parent_id, :session_id, :base_revision, :begin_seq, :kind, :status, NULL, :fence, :started_at, :sealed_at,
     :digest, :depth, :thread_tokens, :thread_messages, :response_id, :input_tokens, :output_tokens, :reasoning_tokens,
-    :cache_read, :cache_write, :cost_usd, :usage_told, :facts_json
+    :cache_read, :cache_write, :cost_usd, :usage_told, :facts_json, CASE WHEN :sealed_at IS NULL THEN 1 ELSE 0 END
 ) ON CONFLICT (id) DO NOTHING;
+
+-- name: import_live
+-- Chunks of sealed turns, from a store that keeps everything, are trimmed here like others, unless this one does, too.
+UPDATE turns SET live = 1
+ WHERE session_id = :session AND sealed_at IS NOT NULL
+   AND begin_seq IN (SELECT e.turn FROM events e WHERE e.session_id = :session AND e.kind = 'chunk')
+   AND NOT EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full');
 
 -- name: import_entry
 INSERT INTO turn_entries (turn_id, seq, kind, ref, client_id, salt, leaf)
@@ -177,6 +196,33 @@ ON CONFLICT (session_id, seq) DO NOTHING;
 INSERT INTO copies (copy_id, session_id, message_id)
 SELECT :copy_id, :session_id, :message_id FROM chat_messages m WHERE m.id = :copy_id AND m.session_id = :group
 ON CONFLICT (copy_id) DO NOTHING;
+
+-- name: export_queue
+SELECT session_id, id, turn_id, payload, queued_at, claims FROM queue WHERE session_id = :session ORDER BY id;
+
+-- name: export_deliveries
+SELECT source, delivery_id, session_id, turn_id, payload, at FROM deliveries
+ WHERE session_id = :session ORDER BY source, delivery_id;
+
+-- name: export_pruned
+SELECT part_id, session_id, at FROM pruned WHERE session_id = :session ORDER BY part_id;
+
+-- name: import_queued
+INSERT INTO queue (session_id, id, turn_id, payload, queued_at, claims)
+SELECT :session_id, :id, t.id, :payload, :queued_at, :claims FROM turns t
+ WHERE t.id = :turn_id AND t.session_id = :group
+ON CONFLICT (session_id, id) DO NOTHING;
+
+-- name: import_delivery
+INSERT INTO deliveries (source, delivery_id, session_id, turn_id, payload, at)
+SELECT :source, :delivery_id, :session_id, t.id, :payload, :at FROM turns t
+ WHERE t.id = :turn_id AND t.session_id = :group
+ON CONFLICT (source, delivery_id) DO NOTHING;
+
+-- name: import_pruned
+INSERT INTO pruned (part_id, session_id, at)
+SELECT p.id, :session_id, :at FROM chat_parts p WHERE p.id = :part_id
+ON CONFLICT (part_id) DO NOTHING;
 
 -- name: import_alias
 INSERT INTO aliases (namespace, name, session_id, turn_id, created_at, reason)

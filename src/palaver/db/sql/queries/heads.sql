@@ -11,7 +11,7 @@ UPDATE heads
  WHERE session_id = :session
 RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
     (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session),
-    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL),
+    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL),
     EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session);
 
 -- name: advance_head
@@ -24,10 +24,10 @@ UPDATE heads
        event_seq = event_seq + 1, -- no turn is open, so none has counted past it
        preview = coalesce(preview, :preview)
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
-   AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL)
+   AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
    AND EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT r.link FROM reflog r WHERE r.session_id = :session ORDER BY r.seq DESC LIMIT 1);
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session);
 
 -- name: seal_head
 -- The seal of an open turn: the head moves from its parent to it, if both are still as they were.
@@ -39,7 +39,7 @@ UPDATE heads
    AND EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
     (SELECT r.link FROM reflog r WHERE r.session_id = :session ORDER BY r.seq DESC LIMIT 1),
-    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.sealed_at IS NULL);
+    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL);
 
 -- name: read_head
 SELECT turn_id, revision, event_seq, last_at, looked_at, deleted_at, relation, origin_id, origin_turn, title, preview
@@ -54,6 +54,9 @@ RETURNING revision,
 
 -- name: looked
 UPDATE heads SET looked_at = greatest(looked_at, :at) WHERE session_id = :session;
+
+-- name: newest_link
+SELECT link FROM reflog WHERE session_id = :session ORDER BY seq DESC LIMIT 1;
 
 -- name: insert_line
 INSERT INTO reflog (session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link)

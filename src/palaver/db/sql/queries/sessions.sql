@@ -76,6 +76,10 @@ SELECT * FROM session_rows s
  ORDER BY s.updated_at DESC, s.id DESC
  LIMIT :limit;
 
+-- name: fork_source
+SELECT s.agent, s.workspace_root, s.model_json, h.preview FROM chat_sessions s JOIN heads h ON h.session_id = s.id
+ WHERE s.id = :session;
+
 -- name: origin_of
 SELECT coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
  WHERE s.id = :session;
@@ -166,7 +170,7 @@ INSERT INTO owners (id, pid, host, started_at) VALUES (:id, :pid, :host, :now) O
 
 -- name: idle_owners
 -- Owners that no open turn names.
-SELECT o.id FROM owners o WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.sealed_at IS NULL AND t.owner = o.id);
+SELECT o.id FROM owners o WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.live = 1 AND t.sealed_at IS NULL AND t.owner = o.id);
 
 -- name: drop_owner
 DELETE FROM owners WHERE id = :id;
@@ -175,5 +179,6 @@ DELETE FROM owners WHERE id = :id;
 -- Text parts of the user's first messages, in the order they were said.
 SELECT m.id, p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
  WHERE m.session_id = :session AND m.role = 'user' AND p.type = 'text'
-   AND EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
+   AND EXISTS (SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+                WHERE e.ref = m.id AND e.kind = 'message' AND t.base_revision >= 0) -- not what waits, or was taken back
  ORDER BY m.created_at, m.id, p."index" LIMIT 50;

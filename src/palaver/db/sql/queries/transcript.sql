@@ -13,22 +13,40 @@ SELECT path.id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_a
  WHERE e.kind <> 'result'
  ORDER BY path.depth, e.seq;
 
--- name: path_lines
--- The lines alone, where all rows are of one session and are read in one go.
+-- name: path_messages
+-- The messages alone, where all rows are of one session and are read in one go.
 WITH RECURSIVE path (id, parent_id, depth) AS (
     SELECT id, parent_id, depth FROM turns WHERE id = :turn
     UNION ALL
     SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
 )
-SELECT path.id, e.kind, e.ref, e.client_id FROM path CROSS JOIN turn_entries e
- WHERE e.turn_id = path.id AND e.kind <> 'result'
+SELECT path.id, e.ref, e.client_id FROM path CROSS JOIN turn_entries e
+ WHERE e.turn_id = path.id AND e.kind = 'message'
  ORDER BY path.depth, e.seq;
+
+-- name: count_path_parts
+WITH RECURSIVE path (id, parent_id) AS (
+    SELECT id, parent_id FROM turns WHERE id = :turn
+    UNION ALL
+    SELECT t.id, t.parent_id FROM turns t JOIN path ON t.id = path.parent_id
+)
+SELECT count(*) FROM path CROSS JOIN turn_entries e WHERE e.turn_id = path.id AND e.kind = 'part';
 
 -- name: rows_of_messages
 SELECT id, role, metadata_json, created_at FROM chat_messages WHERE session_id = :session;
 
 -- name: rows_of_parts
-SELECT id, message_id, data_json FROM chat_parts WHERE session_id = :session;
+SELECT message_id, "index", data_json FROM chat_parts WHERE session_id = :session;
+
+-- name: whole_messages
+-- Messages with the texts of their parts joined by commas. The engines spell the aggregate differently.
+SELECT m.id, m.role, m.metadata_json, m.created_at,
+       (SELECT group_concat(data_json, ',') FROM (
+           SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index") parts)
+  FROM chat_messages m WHERE m.session_id = :session;
+
+-- name: count_parts
+SELECT count(*) FROM chat_parts WHERE session_id = :session;
 
 -- name: turn_rows
 SELECT e.turn_id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_at, p.message_id, p.data_json
@@ -41,8 +59,11 @@ SELECT e.turn_id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created
 -- name: tail_turns
 -- Open turns begun on the current revision: the live tail.
 SELECT t.id, t.begin_seq, t.response_id, t.status, t.facts_json FROM turns t JOIN heads h ON h.session_id = t.session_id
- WHERE t.session_id = :session AND t.sealed_at IS NULL AND t.base_revision = h.revision AND t.status <> 'pending'
+ WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL AND t.base_revision = h.revision AND t.status <> 'pending'
  ORDER BY t.begin_seq;
+
+-- name: open_turn
+SELECT id, begin_seq, response_id, status, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL;
 
 -- name: last_user_message_of_turn
 SELECT m.id, m.session_id FROM turn_entries e JOIN chat_messages m ON m.id = e.ref AND m.role = 'user'

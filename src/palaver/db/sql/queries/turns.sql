@@ -1,10 +1,10 @@
 -- name: insert_turn
 INSERT INTO turns (
     id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, depth,
-    thread_tokens, thread_messages, response_id, facts_json
+    thread_tokens, thread_messages, response_id, facts_json, live
 ) VALUES (
     :id, :parent, :session, :revision, :begin_seq, :kind, :status, :owner, 1, :now, :depth,
-    :thread_tokens, :thread_messages, NULL, :facts
+    :thread_tokens, :thread_messages, NULL, :facts, 1
 );
 
 -- name: insert_sealed_turn
@@ -56,8 +56,11 @@ DELETE FROM turn_entries WHERE turn_id = :turn;
 UPDATE turns SET response_id = :response WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: seal_turn
+-- Its chunks are trimmed a little later, unless there are none, or the store keeps everything.
 UPDATE turns SET status = :status, owner = NULL, sealed_at = :now, digest = :digest, thread_tokens = :thread_tokens,
-       thread_messages = :thread_messages, facts_json = :facts
+       thread_messages = :thread_messages, facts_json = :facts,
+       live = CASE WHEN :chunks = 0 OR EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full')
+              THEN 0 ELSE 1 END
  WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: set_status
@@ -83,17 +86,21 @@ SELECT digest, depth, thread_tokens, thread_messages FROM turns WHERE id = :turn
 
 -- name: open_turns
 SELECT id, base_revision, status, owner, begin_seq, response_id, fence FROM turns
- WHERE session_id = :session AND sealed_at IS NULL ORDER BY begin_seq;
+ WHERE session_id = :session AND live = 1 AND sealed_at IS NULL ORDER BY begin_seq;
 
 -- name: all_open_turns
-SELECT session_id, id, status, owner FROM turns WHERE sealed_at IS NULL;
+SELECT session_id, id, status, owner FROM turns WHERE live = 1 AND sealed_at IS NULL;
 
 -- name: entries_of
 SELECT seq, kind, ref, client_id, salt, leaf FROM turn_entries WHERE turn_id = :turn ORDER BY seq;
 
 -- name: turns_of_message
 SELECT e.turn_id, e.client_id, t.sealed_at, t.depth, t.session_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
- WHERE e.ref = :message AND e.kind = 'message' ORDER BY t.depth, t.id;
+ WHERE e.ref = :message AND e.kind = 'message' AND t.status <> 'pending' ORDER BY t.depth, t.id;
+
+-- name: parent_and_seal
+-- Of a turn that has, or had, a place in the tree: not of a queued message.
+SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;
 
 -- name: path
 -- The turns from a turn to its root, nearest first.
@@ -145,7 +152,7 @@ SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
 -- name: loose_after
 -- SQLite only (`Tx.watermark` is None elsewhere): the same among the rows that came since.
 SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
- WHERE m.rowid > :watermark AND m.session_id = :session
+ WHERE m.rowid > :watermark AND +m.session_id = :session -- by the rows that came, not by the session's
    AND NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
    AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)
  ORDER BY m.created_at, m.id;

@@ -43,7 +43,8 @@ WITH RECURSIVE path (id, parent_id) AS (
 SELECT e.ref FROM path CROSS JOIN turn_entries e WHERE e.turn_id = path.id AND e.kind = 'message'
 UNION
 SELECT e.ref FROM turns t CROSS JOIN turn_entries e
- WHERE e.turn_id = t.id AND e.kind = 'message' AND t.session_id = :session AND t.sealed_at IS NULL AND t.base_revision = :revision AND t.status <> 'pending';
+ WHERE e.turn_id = t.id AND e.kind = 'message' AND t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL
+   AND t.base_revision = :revision AND t.status <> 'pending';
 
 -- name: misplaced_parts
 SELECT p.id, p.session_id, m.session_id FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id

@@ -1,0 +1,60 @@
+"""A turn that is compacted while it runs ends at its last finished step; what came after goes on in another turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import canonical
+from ..db.database import Tx
+from ..db.queries import Q
+from ..errors import ChunkError, Refused
+from ..model import Usage
+from . import response, turns
+from .turns import OpenTurn
+
+
+def cut_back(tx: Tx, turn: OpenTurn) -> list[str]:
+    """Take an open turn back to the end of its last step; the chunks that came after it, as text."""
+    events = tx.all(Q.events_of_turn, session=turn.session_id, begin_seq=turn.begin_seq)
+    ends = [place for place, (_, kind, data, _) in enumerate(events) if kind == "chunk" and _is_end(data)]
+    if not ends:
+        raise Refused(f"no step of turn {turn.id} is finished yet; finish one, or compact before the next turn")
+    after = events[ends[-1] + 1 :]
+    if any(kind == "resolve" for _, kind, _, _ in after):
+        raise Refused(f"a tool of turn {turn.id} was answered within the step that runs; finish the step first")
+    rest = [data for _, kind, data, _ in after if kind == "chunk"]
+    if rest:
+        _take_back(tx, turn, events[: ends[-1] + 1])
+    return rest
+
+
+def go_on(turn: OpenTurn, chunk: dict[str, Any]) -> int | None:
+    """Fold a chunk of the unfinished step into the turn that continues."""
+    try:
+        return turn.fold.apply(chunk)
+    except ChunkError as error:
+        why = "what came after the last step belongs to it; finish the step that runs first"
+        raise Refused(f"{why} ({error})") from None
+
+
+def _is_end(text: str) -> bool:
+    return '"finish-step"' in text and canonical.parse(text).get("type") == "finish-step"
+
+
+def _take_back(tx: Tx, turn: OpenTurn, events: list[tuple[object, ...]]) -> None:
+    fold = turns.new_fold(turn.facts)
+    turn.chunks = turns.replay(fold, events)
+    turn.replace_fold(fold)
+    gone, turn.part_ids = turn.part_ids[len(fold.parts) :], turn.part_ids[: len(fold.parts)]
+    for part_id in gone:
+        tx.later(Q.delete_part, id=part_id)
+    turn.rows = {}
+    if not turn.told and turn.usage != turns.NOTHING:  # tokens that streamed in move on with their step
+        left = Usage.from_metadata(canonical.parse(turn.given_metadata)) or turns.NOTHING
+        response.count_usage(tx, turn, left, turn.cost)
+    kept = [entry for entry in turn.entries if not (entry.kind == "result" and entry.ref in gone)]
+    if len(kept) < len(turn.entries):
+        turn.entries, turn.messages = [], 0
+        tx.later(Q.drop_entries, turn=turn.id)
+        for entry in kept:
+            turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)

@@ -1,0 +1,46 @@
+"""The tips of sessions that this process wrote last: what the next turn hangs on, so that it need not be read again.
+
+Nothing here can be out of date: a sealed turn never changes, and a tip is used only if the head still stands on its
+turn, as the numbers of the session say.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from ..db.database import Tx
+from ..db.queries import Q
+from . import heads
+from .heads import Thread
+
+_MANY = 10_000
+
+
+class Tip(NamedTuple):
+    turn_id: str
+    seq: int  # of the line that moved the head there,
+    link: bytes  # and its link
+    thread: Thread
+
+
+class Tips:
+    """The last tip of each session, as far as this process knows."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Tip] = {}
+
+    def find(self, tx: Tx, session_id: str, turn_id: str | None, seq: int) -> tuple[Thread, bytes]:
+        """What a turn inherits, and the newest link, where the head stood on `turn_id` after event `seq`."""
+        tip = self._known.get(session_id)
+        if tip is not None and tip.turn_id == turn_id and tip.seq == seq:
+            return tip.thread, tip.link
+        row = tx.one(Q.newest_link, session=session_id)
+        return heads.thread_of(tx, turn_id), row[0] if row else b""
+
+    def has(self, session_id: str) -> bool:
+        return session_id in self._known
+
+    def put(self, session_id: str, tip: Tip) -> None:
+        if len(self._known) > _MANY:
+            self._known.clear()
+        self._known[session_id] = tip

@@ -1,0 +1,44 @@
+"""What SQLite's errors mean to a person: translated in one place."""
+
+from __future__ import annotations
+
+import apsw
+
+from ..errors import (
+    BadValue,
+    NotAStore,
+    PalaverError,
+    SchemaMismatch,
+    StoreBusy,
+    StoreCorrupt,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+)
+
+TRANSLATED = (apsw.Error, UnicodeEncodeError)
+
+
+def explain(error: Exception, path: str, timeout: float, *, opening: bool = False) -> PalaverError:
+    if isinstance(error, UnicodeEncodeError):
+        return BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column")
+    match error:
+        case apsw.NotADBError():
+            return NotAStore(f"{path} is not a SQLite database; nothing was changed")
+        case apsw.CorruptError():
+            return StoreCorrupt(
+                f"{path} is damaged ({error}); stop writing to it and restore a backup, or run `.recover` on a copy"
+            )
+        case apsw.ReadOnlyError():
+            return StoreReadOnly(f"{path} cannot be written; check its permissions and its directory's")
+        case apsw.CantOpenError():
+            return StoreReadOnly(f"{path} cannot be opened ({error}); check that its directory is writable")
+        case apsw.FullError():
+            return StoreFull(f"the disk that holds {path} is full; nothing acknowledged was lost, free some space")
+        case apsw.BusyError() | apsw.LockedError():
+            return StoreBusy(path, None, timeout)
+        case apsw.ConstraintError() if "NOT NULL" in str(error):
+            return SchemaMismatch(f"{path}: {error}; a foreign column must allow NULL or have a default")
+        case apsw.SQLError() if opening:
+            return SchemaMismatch(f"{path} holds tables that are not shaped as expected: {error}")
+    return StoreError(f"{path}: {error}")

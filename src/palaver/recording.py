@@ -1,0 +1,80 @@
+"""Recording a stream on its way to somebody: every chunk goes to the store first, then to the caller.
+
+The stream is read in a thread of its own, so it is recorded to its end even if the caller stops listening; the turn is
+sealed when the stream ends, or aborted if it breaks.
+"""
+
+from __future__ import annotations
+
+import threading
+from collections import deque
+from collections.abc import Iterable, Iterator
+from typing import TYPE_CHECKING, Any
+
+from .recorder import Chunk, Turn
+
+if TYPE_CHECKING:
+    from .session import Session
+
+
+class Recording:
+    """Iterate over it for the chunks, once; stop listening, and the recording goes on. `turn` is what they are recorded
+    in; `wait()` is until the stream has ended. Chunks that nobody has fetched yet are held in memory."""
+
+    def __init__(self, turn: Turn, stream: Iterable[Chunk]) -> None:
+        self.turn = turn
+        self.error: BaseException | None = None
+        self._chunks: deque[Chunk] = deque()
+        self._news = threading.Condition()
+        self._ended, self._listening = False, True
+        self._thread = threading.Thread(target=self._record, args=(stream,), name="palaver-recording")
+        self._thread.start()
+
+    def _record(self, stream: Iterable[Chunk]) -> None:
+        try:
+            with self.turn as turn:
+                for chunk in stream:
+                    turn.write(chunk)
+                    self._tell(chunk)
+        except BaseException as error:  # told to whoever listens, or waits
+            self.error = error
+        with self._news:
+            self._ended = True
+            self._news.notify_all()
+
+    def _tell(self, chunk: Chunk) -> None:
+        with self._news:
+            if self._listening:
+                self._chunks.append(chunk)
+                self._news.notify_all()
+
+    def __iter__(self) -> Iterator[Chunk]:
+        try:
+            while (found := self._next()) is not None:
+                yield found[0]
+        finally:
+            with self._news:
+                self._listening = False
+                self._chunks.clear()
+                self._news.notify_all()
+        if self.error is not None:
+            raise self.error
+
+    def _next(self) -> tuple[Chunk] | None:
+        with self._news:
+            self._news.wait_for(lambda: self._chunks or self._ended or not self._listening)
+            return (self._chunks.popleft(),) if self._chunks else None
+
+    def wait(self, timeout: float | None = None) -> bool:
+        """Until everything is recorded. True: it is; an error of the stream is raised here."""
+        self._thread.join(timeout)
+        if self._thread.is_alive():
+            return False
+        if self.error is not None:
+            raise self.error
+        return True
+
+
+def record(session: Session, message: Any, stream: Iterable[Chunk], **given: Any) -> Recording:
+    """Begin a turn with a message and record a stream of chunks in it, passing each on. `given`: as `session.turn`."""
+    return Recording(session.turn(message, **given), stream)

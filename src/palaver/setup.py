@@ -1,0 +1,84 @@
+"""What is in force for a turn, and where it is written: user message, response, or the turn's own facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from hashlib import sha256
+from typing import Any
+
+from . import canonical
+from .canonical import check_column
+from .clock import now_ms
+from .core import previews, rows, sessions, triggers
+from .db.database import Tx
+from .db.queries import Q
+from .errors import BadValue
+from .permissions import check_rule, usable
+
+
+class Setup:
+    """Model, agent, prompt and trigger of a turn, and snapshots of the tools and permissions it has."""
+
+    def __init__(
+        self,
+        model: Any = None,
+        agent: str | None = None,
+        system_prompt: str | None = None,
+        trigger: dict[str, Any] | None = None,
+        snapshot_id: str | None = None,
+        toolset: str | None = None,
+        tools: Iterable[str] | None = None,
+        permissions: Iterable[Any] | None = None,
+    ) -> None:
+        self.model = None if model is None else sessions.as_model(model)
+        self.agent = check_column("agent", agent)
+        self.prompt = canonical.check_text("system prompt", system_prompt)
+        self.digest = None if system_prompt is None else sha256(system_prompt.encode()).hexdigest()
+        self.trigger = triggers.envelope(trigger)
+        self.snapshot_id = check_column("snapshot_id", snapshot_id)
+        self.toolset = check_column("toolset", toolset)
+        self.tools = None if tools is None else _names(tools)
+        self.rules = None if permissions is None else [check_rule(rule, "project") for rule in permissions]
+
+    def for_user(self) -> dict[str, Any]:
+        given = {"model": self.model, "agent": self.agent, "snapshot_id": self.snapshot_id, "trigger": self.trigger}
+        return {key: value for key, value in given.items() if value is not None}
+
+    def facts(self) -> dict[str, Any]:
+        given = {"model": self.model, "agent": self.agent, "system_prompt_digest": self.digest}
+        metadata = {key: value for key, value in given.items() if value is not None}
+        facts: dict[str, Any] = {"metadata": metadata} if metadata else {}
+        more = {
+            "model": self.model,
+            "trigger": self.trigger,
+            "toolset_name": self.toolset,
+            "tools_available": self.tools,
+        }
+        return facts | {key: value for key, value in more.items() if value is not None}
+
+    def keep_prompt(self, tx: Tx) -> None:
+        if self.prompt is not None:
+            tx.later(Q.put_prompt, digest=self.digest, body=self.prompt, now=now_ms())
+
+    def snapshot(self, tx: Tx, session_id: str) -> dict[str, Any]:
+        """The rules in force now: the host's that were given, and the session's own."""
+        row = tx.one(Q.get_permissions, session=session_id)
+        own = usable(canonical.parse(row[0])) if row is not None and row[0] != "[]" else []
+        return {"permissions_granted": [*(self.rules or ()), *own]} if self.rules or own else {}
+
+    def refuse_snapshots(self) -> None:
+        """What is in force when a message is sent is not what is in force when it is begun."""
+        if self.toolset is not None or self.tools is not None or self.rules is not None:
+            raise BadValue("toolset, tools and permissions are of the turn that begins: give them to claim()")
+
+
+def _names(given: Iterable[str]) -> list[str]:
+    names = list(given)
+    if isinstance(given, str) or any(not isinstance(name, str) for name in names):
+        raise BadValue("tools are a list of names")
+    return names
+
+
+def preview(prepared: Iterable[rows.NewMessage]) -> str | None:
+    words = (m.text for m in prepared if m.role == "user")
+    return previews.shorten(next((w for w in words if w), None))
