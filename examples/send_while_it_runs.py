@@ -1,0 +1,23 @@
+"""Messages that are sent while the agent works wait their turn, and a summary keeps the context short."""
+
+import palaver
+
+with palaver.open(":memory:") as store:
+    session = store.sessions.create(agent="coder")
+    with session.turn("Fix the build.") as turn:
+        turn.write({"type": "start"})
+        session.enqueue("And run the tests.", id="next")  # the agent is busy: it waits
+        turn.append(
+            [
+                {"type": "text-start", "id": "t"},
+                {"type": "text-delta", "id": "t", "delta": "Fixed."},
+                {"type": "text-end", "id": "t"},
+            ]
+        )
+    while (turn := session.claim()) is not None:  # of many who claim, one gets it
+        with turn:
+            turn.append([{"type": "start"}, {"type": "text-start", "id": "t"}])
+            turn.write({"type": "text-delta", "id": "t", "delta": "They pass."})
+    session.compact("The build was fixed.", keep_from=session.path()[-1])
+    for message in session.context():
+        print(message["role"], "".join(part.get("text", "") for part in message["parts"]))
