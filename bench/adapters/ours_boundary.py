@@ -4,5 +4,4 @@ from .ours import Store as _Ours
 
 
 class Store(_Ours):
-    can = frozenset({"append", "contend"})
     durability = "boundary"

@@ -1,0 +1,52 @@
+"""What is promised, row by row, in the order of the last table. `normal` is held against raw SQLite at
+synchronous=NORMAL, `boundary` (the default) against raw SQLite at FULL, `own` against another size of itself."""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+
+class Target(NamedTuple):
+    label: str
+    limit: float | None = None
+    sense: str = "<="
+    unit: str = "µs"
+    judged: str = "ratio"  # or "ours": the figure itself
+
+
+TARGETS = {
+    "normal.append.p50": Target("append one message, p50", 1.8),
+    "normal.append.mean": Target("append one message, mean", 1.8),
+    "normal.append.deep": Target("append at {deep:,} messages, p50", 1.8),
+    "own.append.flat": Target("append at {deep:,} messages vs in a new store, p50", 1.25),
+    "normal.turn.p50": Target("turn: begin, 5 chunks, seal vs two raw appends, p50", 1.8),
+    "normal.turn.mean": Target("turn: begin, 5 chunks, seal vs two raw appends, mean", 1.8),
+    "normal.commit.p50": Target("turn as one commit vs two raw appends, p50", 1.8),
+    "normal.commit.mean": Target("turn as one commit vs two raw appends, mean", 1.8),
+    "normal.chunk.1000": Target("streamed chunk at 1 KB, p50", 1.0),
+    "normal.chunk.10000": Target("streamed chunk at 10 KB, p50", 0.35),
+    "normal.chunk.100000": Target("streamed chunk at 100 KB, p50", 0.1),
+    "normal.chunk.1000000": Target("streamed chunk at 1 MB, p50"),
+    "own.chunk.burst": Target("chunk at 1 MB vs own 1 KB, burst of 100, p50", 1.5),
+    "own.chunk.burst_mean": Target("chunk at 1 MB vs own 1 KB, burst of 100, mean"),
+    "own.paced.time": Target("chunk at 1 MB vs own 1 KB at 60/s, mean", 10),
+    "own.paced.bytes": Target("written per chunk at 1 MB vs own 1 KB at 60/s", 10, unit="kB"),
+    "normal.stream": Target("whole stream of {stream:,} chunks, per chunk"),
+    "normal.load": Target("load {messages:,} messages of 5 parts", 0.9, unit="ms"),
+    "normal.list": Target("list 50 of {sessions:,} sessions", 0.4, unit="ms"),
+    "normal.fork": Target("fork in the middle of 2,000 messages", 0.2, unit="ms"),
+    "normal.fork.known": Target("fork vs a raw fork that is told the message's id", unit="ms"),
+    "normal.storm.rate": Target("8 processes, messages/s", 0.9, ">=", "/s"),
+    "normal.storm.worst": Target("8 processes, worst wait", 100, unit="ms", judged="ours"),
+    "normal.cold": Target("import + open + read one session", 1.5, unit="ms"),
+    "boundary.append.p50": Target("append one message, p50", 1.5),
+    "boundary.append.mean": Target("append one message, mean", 1.5),
+    "boundary.turn.p50": Target("turn: begin, 5 chunks, seal vs two raw appends, p50", 1.6),
+    "boundary.turn.mean": Target("turn: begin, 5 chunks, seal vs two raw appends, mean", 1.6),
+    "boundary.commit.p50": Target("turn as one commit vs two raw appends, p50", 1.0),
+    "boundary.commit.mean": Target("turn as one commit vs two raw appends, mean", 1.0),
+    "boundary.storm.rate": Target("8 processes, messages/s", 0.8, ">=", "/s"),
+    "boundary.storm.worst": Target("8 processes, worst wait", unit="ms", judged="ours"),
+    "boundary.streams": Target("32 streams at `full`, chunks/s vs raw FULL one by one", 5, ">=", "/s"),
+    "boundary.streams.threads": Target("32 streams at `full`, chunks/s vs 32 raw threads in turn", None, ">=", "/s"),
+}

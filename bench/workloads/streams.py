@@ -1,0 +1,63 @@
+"""32 streams of one process at once, every chunk with an fsync: they share it, raw commits each alone."""
+
+from __future__ import annotations
+
+import threading
+import time
+from typing import TYPE_CHECKING
+
+from .stream import CHUNK
+
+if TYPE_CHECKING:
+    from ..lab import Lab
+    from ..worker import Worker
+
+STREAMS = 32
+
+
+def run(lab: Lab) -> None:
+    with lab.columns("ours_full", "raw_full", "raw_full_threads") as columns:
+        found = lab.blocks(columns, "streams.block", lab.scale.storms, count=lab.scale.streams)
+    lab.versus("boundary.streams", found, "rate", "ours_full", "raw_full")
+    lab.versus("boundary.streams.threads", found, "rate", "ours_full", "raw_full_threads")
+
+
+def block(worker: Worker, repeat: int, count: int) -> dict[str, float]:
+    fresh = "one" not in worker.stores
+    store = worker.store()
+    if fresh:
+        store.streams_open(STREAMS)
+    seconds = (in_threads if store.threads else one_by_one)(store, count)
+    return {"rate": STREAMS * count / seconds}
+
+
+def one_by_one(store, count: int) -> float:
+    began = time.perf_counter()
+    for _ in range(count):
+        for which in range(STREAMS):
+            store.stream_to(which, CHUNK)
+    return time.perf_counter() - began
+
+
+def in_threads(store, count: int) -> float:
+    together, failed = threading.Barrier(STREAMS + 1), list[BaseException]()
+
+    def stream(which: int) -> None:
+        together.wait()
+        try:
+            for _ in range(count):
+                store.stream_to(which, CHUNK)
+        except BaseException as error:
+            failed.append(error)
+
+    threads = [threading.Thread(target=stream, args=(which,)) for which in range(STREAMS)]
+    for thread in threads:
+        thread.start()
+    together.wait()
+    began = time.perf_counter()
+    for thread in threads:
+        thread.join()
+    seconds = time.perf_counter() - began
+    if failed:
+        raise failed[0]
+    return seconds
