@@ -1,0 +1,164 @@
+"""A process with a store on a failing disk, that does as it is told: `python -m tests.faults.puppet PATH OPTIONS`.
+
+Like the puppet of the crash tests: each command is one line, `[name, arguments…]`, each answer one line.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import resource
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import apsw
+
+import palaver
+from palaver import clock
+
+from ..crash.puppet import Puppet as Obedient
+from . import sabotage
+from .disk import HEALTHY, Disk, Fault
+
+
+class Puppet(Obedient):
+    def __init__(self, path: str, options: dict[str, Any]) -> None:
+        self._skew(options.pop("skew", 0))
+        sabotage.apply(options.pop("bug", None))
+        self.disk = Disk()
+        self._where, self._options = path, options
+        self.turns = {}
+        if options.pop("open", True):
+            self.open()
+
+    def open(self) -> None:
+        self.store = palaver.open(self._where, **self._options)
+
+    # ------------------------------------------------------------ the disk
+
+    def arm(self, fault: dict[str, Any]) -> None:
+        self.disk.arm(Fault(**fault))
+
+    def leave_room(self, size: int) -> None:
+        """The disk is full after so many more bytes."""
+        self.disk.arm(HEALTHY, room=size)
+
+    def heal(self) -> None:
+        self.disk.heal()
+
+    def fired(self) -> int:
+        return self.disk.fired
+
+    def limit_files(self, size: int | None) -> None:
+        """The system itself refuses to let a file grow larger."""
+        _, most = resource.getrlimit(resource.RLIMIT_FSIZE)
+        resource.setrlimit(resource.RLIMIT_FSIZE, (most if size is None else size, most))
+
+    # ------------------------------------------------------------ more of the store
+
+    def stored(self, turn_id: str) -> int:
+        return self.turns[turn_id].stored
+
+    def accepted(self, turn_id: str) -> int:
+        return self.turns[turn_id].chunks
+
+    def chunks_kept(self, session_id: str) -> int:
+        """Chunk events that were not trimmed."""
+        return sum(event.kind == "chunk" for event in self.session(session_id).events())
+
+    def commit_many(self, session_id: str, count: int, size: int) -> None:
+        session = self.session(session_id)
+        for number in range(count):
+            session.commit(f"{number} ".ljust(size, "."))
+
+    def sizes(self, session_id: str) -> list[int]:
+        """How long each message is."""
+        return [len(text) for text in self.read(session_id)]
+
+    def open_files(self) -> list[str]:
+        """Files of the store that this process holds (Linux)."""
+        held = [_target(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
+        return sorted(os.path.basename(name) for name in held if name.startswith(self._where))
+
+    def hold_a_snapshot(self) -> None:
+        """A reader, of whatever program, that does not come to its end."""
+        self._reader = apsw.Connection(self._where, flags=apsw.SQLITE_OPEN_READONLY)
+        self._reader.execute("BEGIN").fetchall()
+        self.count_messages()
+
+    def count_messages(self) -> int:
+        """In that snapshot."""
+        ((count,),) = self._reader.execute("SELECT count(*) FROM chat_messages").fetchall()
+        return int(count)  # type: ignore[call-overload]
+
+    def let_the_snapshot_go(self) -> None:
+        self._reader.close()
+
+    def read_for(self, session_id: str, seconds: float) -> int:
+        """Read the transcript again and again; how often."""
+        deadline, count = clock.monotonic() + seconds, 0
+        while clock.monotonic() < deadline:
+            self.session(session_id).messages()
+            count += 1
+        return count
+
+    def in_a_fork(self, session_id: str) -> dict[str, str]:
+        """What a forked copy gets when it uses the store."""
+        reader, writer = os.pipe()
+        child = os.fork()
+        if child == 0:
+            try:
+                found = {name: _error(work) for name, work in self._uses(session_id).items()}
+                os.write(writer, json.dumps(found).encode())
+            finally:
+                os._exit(0)
+        os.close(writer)
+        with os.fdopen(reader) as answer:
+            said: dict[str, str] = json.loads(answer.read())
+        os.waitpid(child, 0)
+        return said
+
+    def fork_and_exit(self) -> None:
+        """A child that ends as children do, with all that Python runs at the end."""
+        child = os.fork()
+        if child == 0:
+            sys.exit(0)
+        os.waitpid(child, 0)
+
+    # ------------------------------------------------------------ the clock
+
+    def _skew(self, seconds: float) -> None:
+        real = clock._now_ns
+        clock._now_ns = lambda: real() + round(seconds * 1e9)
+
+
+def _error(work: Callable[[], Any]) -> str:
+    try:
+        work()
+    except Exception as error:
+        return type(error).__name__
+    return "nothing"
+
+
+def _target(link: str) -> str:
+    try:
+        return os.readlink(link)
+    except OSError:  # the one that listed them
+        return ""
+
+
+def main(path: str, options: dict[str, Any]) -> None:
+    puppet = Puppet(path, options)
+    print(json.dumps({"ok": os.getpid()}), flush=True)
+    for line in sys.stdin:
+        name, *given = json.loads(line)
+        try:
+            answer: dict[str, Any] = {"ok": getattr(puppet, name)(*given)}
+        except Exception as error:
+            answer = {"error": type(error).__name__, "said": str(error)}
+        print(json.dumps(answer), flush=True)
+
+
+if __name__ == "__main__":
+    main(sys.argv[1], json.loads(sys.argv[2]))

@@ -1,0 +1,223 @@
+"""Bugs, planted one at a time, to show that the tests see them. Never applied unless a test names one."""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import Any
+
+import palaver
+from palaver import ids, keeper, recorder, store
+from palaver.db import locks, queries
+from palaver.db.sqlite import SqliteDatabase
+
+
+def errors_swallowed() -> None:
+    """A chunk that could not be written is acknowledged."""
+    append = recorder.Turn.append
+
+    def careless(self: Any, given: Any, **more: Any) -> None:
+        try:
+            append(self, given, **more)
+        except palaver.StoreError:
+            pass
+
+    recorder.Turn.append = careless  # type: ignore[method-assign]
+
+
+def done_all_the_same() -> None:
+    """A write that raised is made by the store itself, later."""
+    append = recorder.Turn.append
+    left: list[Any] = []
+
+    def stubborn(self: Any, given: Any, **more: Any) -> None:
+        try:
+            append(self, [*left, *given], **more)
+        except palaver.StoreError:
+            left[:] = given
+            raise
+        left.clear()
+
+    recorder.Turn.append = stubborn  # type: ignore[method-assign]
+
+
+def errors_untranslated() -> None:
+    """The engine's own errors reach the caller."""
+
+    def explain(self: Any, error: Exception) -> None:
+        raise error
+
+    SqliteDatabase.explain = explain  # type: ignore[method-assign,assignment]
+
+
+def refused_for_ever() -> None:
+    """After its first trouble the store does nothing any more."""
+    explain, refuse = SqliteDatabase.explain, SqliteDatabase.refuse_closed
+    ill: list[Exception] = []
+
+    def remember(self: Any, error: Exception) -> None:
+        ill.append(error)
+        explain(self, error)
+
+    def refuse_all(self: Any) -> None:
+        if ill:
+            raise palaver.StoreError("something went wrong once")
+        refuse(self)
+
+    SqliteDatabase.explain = remember  # type: ignore[method-assign,assignment]
+    SqliteDatabase.refuse_closed = refuse_all  # type: ignore[method-assign]
+
+
+def descriptors_kept() -> None:
+    """A store that is closed keeps a file."""
+    locks.WriteQueue.close = lambda self: None  # type: ignore[method-assign]
+
+
+def shared_commit_taken_for_granted() -> None:
+    """Threads that share a commit are not told that it failed."""
+    await_group = SqliteDatabase.await_group
+
+    def trust(self: Any, group: Any) -> None:
+        await_group(self, group)
+
+    SqliteDatabase.await_group = trust  # type: ignore[method-assign]
+
+
+def threads_that_raise() -> None:
+    """Housekeeping dies of an error."""
+
+    def work(self: Any, kept: Any) -> None:
+        raise OSError("housekeeping")
+
+    keeper.Keeper._work = work  # type: ignore[method-assign,assignment]
+
+
+def queue_kept() -> None:
+    """Who failed in a write goes on holding the writers' queue."""
+    explain, release = SqliteDatabase.explain, locks.WriteQueue.release
+    failed: list[Exception] = []
+
+    def remember(self: Any, error: Exception) -> None:
+        self._queue.acquire(0)
+        failed.append(error)
+        explain(self, error)
+
+    def keep(self: Any) -> None:
+        if not failed:
+            release(self)
+
+    SqliteDatabase.explain = remember  # type: ignore[method-assign,assignment]
+    locks.WriteQueue.release = keep  # type: ignore[method-assign]
+
+
+def fence_raised_too_early() -> None:
+    """A wait that fails takes the turn from its writer."""
+    wait = recorder.Turn.wait
+
+    def hasty(self: Any) -> None:
+        try:
+            wait(self)
+        except palaver.StoreError:
+            self._state.fence += 1
+            raise
+
+    recorder.Turn.wait = hasty  # type: ignore[method-assign]
+
+
+def close_gives_up() -> None:
+    """A close that fails lets go of nothing."""
+
+    def close(self: Any) -> None:
+        if not self._closed:
+            self._closed = True
+            for turn in list(self._open.values()):
+                turn.abort()
+            self._owner.leave(self.db)
+            self.db.close()
+
+    store.Store.close = close  # type: ignore[method-assign]
+
+
+def holder_unnamed() -> None:
+    """Who holds the queue is not told."""
+    locks.WriteQueue.holder = lambda self: None  # type: ignore[method-assign]
+
+
+def forks_unnoticed() -> None:
+    """A forked child may use its parent's store."""
+    SqliteDatabase.refuse_closed = lambda self: None  # type: ignore[method-assign]
+
+
+def children_clean_up() -> None:
+    """A forked child takes its parent's owner file away."""
+    made: list[str] = []
+    begin = locks.OwnerFile.__init__
+
+    def remember(self: Any, folder: str, owner: str) -> None:
+        begin(self, folder, owner)
+        made.append(self.path)
+
+    locks.OwnerFile.__init__ = remember  # type: ignore[method-assign]
+    os.register_at_fork(after_in_child=lambda: [os.unlink(path) for path in made])
+
+
+def log_never_shortened() -> None:
+    """Nobody moves the log's pages to their place."""
+    SqliteDatabase._shorten_log = lambda self: None  # type: ignore[method-assign]
+
+
+def clock_not_floored() -> None:
+    """created_at is what the clock says."""
+    for name in ("take_head", "advance_head"):
+        text = getattr(queries.Q, name).text
+        raw, count = re.subn(r"max\(last_at \+ 1, :now, .*?, 0\)\)", "max(:now, 0 * length(:session))", text)
+        assert count == 1, text
+        setattr(queries.Q, name, queries.Query(name, raw))
+
+
+def ids_not_floored() -> None:
+    """An id is what the clock says."""
+    from palaver.clock import now_ms
+
+    ids.mint = lambda prefix, now=None: f"{prefix}{now_ms() * 4096:014x}{os.urandom(6).hex()}"
+
+
+def ids_of_twelve_digits() -> None:
+    """The stamp of an id is cut to 48 bits."""
+    mint = ids.mint
+
+    def short(prefix: str, now: int | None = None) -> str:
+        whole = mint(prefix, now)
+        return f"{prefix}{int(whole[4:18], 16) & (2**48 - 1):012x}{whole[18:]}00"
+
+    ids.mint = short
+
+
+BUGS: dict[str, Callable[[], None]] = {
+    plant.__name__: plant
+    for plant in (
+        errors_swallowed,
+        done_all_the_same,
+        errors_untranslated,
+        refused_for_ever,
+        descriptors_kept,
+        shared_commit_taken_for_granted,
+        threads_that_raise,
+        queue_kept,
+        fence_raised_too_early,
+        close_gives_up,
+        holder_unnamed,
+        forks_unnoticed,
+        children_clean_up,
+        log_never_shortened,
+        clock_not_floored,
+        ids_not_floored,
+        ids_of_twelve_digits,
+    )
+}
+
+
+def apply(name: str | None) -> None:
+    if name is not None:
+        BUGS[name]()

@@ -1,0 +1,224 @@
+"""Bad days: a writer is stopped where it hurts, killed while it tidies up, forked, robbed of its files."""
+
+from __future__ import annotations
+
+import shutil
+import signal
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from ..crash.conftest import Refusal
+from .conftest import Other
+from .waiting import until
+
+Start = Callable[..., Other]
+KILL, STOP = int(signal.SIGKILL), int(signal.SIGSTOP)
+WRITES = [2, *(pytest.param(write, marks=pytest.mark.long) for write in (1, 3, 4, 5, 6))]
+
+
+def streaming(start: Start, **options: Any) -> tuple[Other, str, str]:
+    """A process in the middle of an answer: (it, its session, its turn)."""
+    writer = start(**options)
+    session = writer("create")
+    turn = writer("begin", session, "hi")
+    writer("say", turn, "one ")
+    return writer, session, turn
+
+
+def stop_inside_a_write(writer: Other, *command: Any) -> None:
+    """Stopped, it holds every lock that a write holds."""
+    writer("arm", {"kind": "write", "at": 1, "send": STOP})
+    writer.ask(*command)
+    writer.stopped()
+
+
+# ---------------------------------------------------------------- stopped
+
+
+def test_a_writer_stopped_inside_a_write_is_named_to_those_who_wait_and_nothing_is_lost(other: Start) -> None:
+    writer, session, turn = streaming(other)
+    witness = other(timeout=0.3)
+    mine = witness("create")
+    stop_inside_a_write(writer, "say", turn, "two ")
+    for _ in range(2):
+        with pytest.raises(Refusal) as refused:
+            witness("commit", mine, "me too")
+        assert refused.value.name == "StoreBusy"
+        assert f"locked by process {writer.pid} for" in str(refused.value)
+    writer.send(signal.SIGCONT)
+    writer.answer()
+    witness("commit", mine, "now")
+    writer("seal", turn)
+    assert witness("read", session) == ["user: hi", "assistant: one two "]
+    assert witness("read", mine) == ["user: now"]
+    assert witness("verify") == []
+
+
+def test_while_a_writer_is_stopped_inside_a_write_everybody_reads(other: Start) -> None:
+    writer, session, turn = streaming(other)
+    witness = other(timeout=0.3)
+    stop_inside_a_write(writer, "say", turn, "two ")
+    assert witness("read", session) == ["user: hi", "assistant: one "]
+    assert other(timeout=0.3)("statuses", session) == {turn: "streaming"}
+
+
+def test_a_writer_stopped_in_line_does_not_hold_up_those_behind_it(other: Start) -> None:
+    holder, _, turn = streaming(other)
+    second, third = other(), other()
+    session = second("create")
+    stop_inside_a_write(holder, "say", turn, "two ")
+    second.ask("commit", session, "second")
+    second.send(signal.SIGSTOP)
+    second.stopped()
+    third.ask("commit", session, "third")
+    holder.send(signal.SIGCONT)
+    holder.answer()
+    third.answer()
+    second.send(signal.SIGCONT)
+    second.answer()
+    assert third("read", session) == ["user: third", "user: second"]
+
+
+# ---------------------------------------------------------------- killed while it tidies up
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_killed_while_housekeeping_writes_what_was_held_back_the_turn_is_whole_or_as_before(
+    write: int, other: Start
+) -> None:
+    writer, session, turn = streaming(other, save_on="step", save_buffer_ms=30)
+    until(lambda: writer("stored", turn) == 3)
+    writer("arm", {"kind": "write", "at": write, "send": KILL})
+    writer.ask("say", turn, "two ")
+    assert writer.ended() == -KILL
+    witness = other()
+    assert witness("statuses", session) == {turn: "aborted"}
+    assert witness("read", session)[1] in ("assistant: one ", "assistant: one two ")
+    assert witness("verify") == []
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_killed_while_old_chunks_are_trimmed_nothing_is_lost(write: int, other: Start) -> None:
+    writer, session, turn = streaming(other, trim_after=0.2)
+    writer("seal", turn)
+    writer("arm", {"kind": "write", "at": write, "send": KILL})
+    assert writer.ended() == -KILL
+    witness = other(trim_after=0)
+    assert witness("read", session) == ["user: hi", "assistant: one "]
+    assert witness("path", session) == [turn]
+    assert witness("verify") == []
+
+
+@pytest.mark.parametrize("write", WRITES)
+def test_killed_while_it_recovers_another_the_next_one_completes_it(write: int, other: Start) -> None:
+    writer, session, turn = streaming(other)
+    helper, _, own = streaming(other, recover_every=0.3)
+    helper("seal", own)
+    helper("arm", {"kind": "write", "at": write, "send": KILL})
+    writer.kill()
+    assert helper.ended() == -KILL
+    witness = other()
+    assert witness("statuses", session) == {turn: "aborted"}
+    assert witness("path", session) == [turn]
+    assert witness("read", session) == ["user: hi", "assistant: one "]
+    assert witness("verify") == []
+
+
+# ---------------------------------------------------------------- forked
+
+
+def test_a_forked_child_is_refused_and_the_parent_goes_on(other: Start) -> None:
+    writer, session, turn = streaming(other)
+    errors = writer("in_a_fork", session)
+    assert errors == {**dict.fromkeys(("read", "begin", "write", "seal"), "StoreClosed"), "close": "nothing"}
+    writer("say", turn, "two ")
+    writer("seal", turn)
+    assert writer("read", session) == ["user: hi", "assistant: one two "]
+
+
+def test_the_end_of_a_forked_child_drops_neither_the_locks_nor_the_files_of_its_parent(
+    other: Start, fast: Path
+) -> None:
+    writer, session, turn = streaming(other)
+    owners = sorted((fast / "s.db-owners").iterdir())
+    writer("fork_and_exit")
+    assert sorted((fast / "s.db-owners").iterdir()) == owners and len(owners) == 1
+    assert (fast / "s.db-wal").exists()
+    witness = other(timeout=0.3)
+    assert witness("statuses", session) == {turn: "streaming"}
+    stop_inside_a_write(writer, "say", turn, "two ")
+    with pytest.raises(Refusal) as refused:
+        witness("commit", session, "me too")
+    assert refused.value.name == "StoreBusy"
+    writer.send(signal.SIGCONT)
+    writer.answer()
+    writer("seal", turn)
+    assert witness("read", session) == ["user: hi", "assistant: one two "]
+    assert witness("verify") == []
+
+
+# ---------------------------------------------------------------- robbed
+
+
+def test_without_the_queues_file_writers_still_do_not_lose_anything(other: Start, fast: Path) -> None:
+    first, session, turn = streaming(other)
+    first("seal", turn)
+    (fast / "s.db-queue").unlink()
+    second = other()
+    for writer in (first, second):
+        writer.ask("commit_many", session, 20, 50)
+    for writer in (first, second):
+        writer.answer()
+    assert len(second("read", session)) == 2 + 40
+    assert second("verify") == []
+
+
+def test_writers_that_wait_for_a_queue_whose_file_is_gone_get_it_or_a_clear_error(other: Start, fast: Path) -> None:
+    holder, session, turn = streaming(other)
+    witness = other(timeout=0.3)
+    (fast / "s.db-queue").unlink()
+    stop_inside_a_write(holder, "say", turn, "two ")
+    for _ in range(2):
+        with pytest.raises(Refusal) as refused:
+            witness("commit", session, "me too")
+        assert refused.value.name == "StoreBusy"
+    holder.send(signal.SIGCONT)
+    holder.answer()
+    holder("seal", turn)
+    witness("commit", session, "now")
+    assert witness("read", session) == ["user: hi", "assistant: one two ", "user: now"]
+
+
+def test_without_the_owners_folder_a_writer_goes_on_as_long_as_nobody_looks(other: Start, fast: Path) -> None:
+    writer, session, turn = streaming(other)
+    shutil.rmtree(fast / "s.db-owners")
+    writer("say", turn, "two ")
+    writer("seal", turn)
+    next_turn = writer("begin", session, "more?")
+    writer("say", next_turn, "yes")
+    writer("seal", next_turn)
+    writer("close")
+    assert writer("open_files") == []
+    assert other()("read", session) == ["user: hi", "assistant: one two ", "user: more?", "assistant: yes"]
+
+
+def test_without_the_owners_folder_a_stream_that_others_ended_is_told_so_and_the_next_turn_works(
+    other: Start, fast: Path
+) -> None:
+    writer, session, turn = streaming(other)
+    shutil.rmtree(fast / "s.db-owners")
+    witness = other()
+    assert witness("statuses", session) == {turn: "aborted"}
+    with pytest.raises(Refusal) as refused:
+        writer("say", turn, "two ")
+    assert refused.value.name == "TurnSealed"
+    again = writer("begin", session, "again")
+    writer("say", again, "three")
+    assert other()("statuses", session)[again] == "streaming"
+    writer("seal", again)
+    writer("close")
+    assert witness("read", session) == ["user: hi", "assistant: one ", "user: again", "assistant: three"]
+    assert witness("verify") == []
