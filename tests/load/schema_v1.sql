@@ -1,0 +1,211 @@
+-- The whole schema, top to bottom. Contract half first: seed 000's three tables, column for column, with the
+-- indexes it requires. Another program may read and write them without our code, so they carry no extra
+-- column, no trigger and no key into the sidecar.
+
+CREATE TABLE chat_sessions (
+    id                TEXT PRIMARY KEY,
+    agent             TEXT NOT NULL,
+    workspace_root    TEXT,
+    model_json        TEXT NOT NULL,
+    parent_id         TEXT,
+    parent_message_id TEXT,
+    permissions_json  TEXT NOT NULL DEFAULT '[]',
+    metadata_json     TEXT NOT NULL DEFAULT '{}',
+    prompt_tokens     INTEGER NOT NULL DEFAULT 0,
+    completion_tokens INTEGER NOT NULL DEFAULT 0,
+    reasoning_tokens  INTEGER NOT NULL DEFAULT 0,
+    cache_read        INTEGER NOT NULL DEFAULT 0,
+    cache_write       INTEGER NOT NULL DEFAULT 0,
+    total_tokens      INTEGER NOT NULL DEFAULT 0,
+    cost_usd          REAL NOT NULL DEFAULT 0,
+    created_at        INTEGER NOT NULL,
+    updated_at        INTEGER NOT NULL,
+    archived_at       INTEGER
+);
+CREATE INDEX chat_sessions_by_agent ON chat_sessions (agent, updated_at);
+CREATE INDEX chat_sessions_by_workspace ON chat_sessions (workspace_root, updated_at);
+CREATE INDEX chat_sessions_by_parent ON chat_sessions (parent_id);
+CREATE INDEX chat_sessions_by_archived ON chat_sessions (archived_at);
+CREATE INDEX chat_sessions_by_update ON chat_sessions (updated_at); -- ours: the list without a filter
+CREATE INDEX chat_sessions_by_creation ON chat_sessions (created_at); -- ours: the list that stands still
+
+CREATE TABLE chat_messages (
+    id            TEXT PRIMARY KEY,
+    session_id    TEXT NOT NULL REFERENCES chat_sessions (id) ON DELETE CASCADE,
+    role          TEXT NOT NULL,
+    metadata_json TEXT NOT NULL DEFAULT '{}',
+    created_at    INTEGER NOT NULL,
+    updated_at    INTEGER NOT NULL
+);
+CREATE INDEX chat_messages_by_session ON chat_messages (session_id, created_at);
+
+CREATE TABLE chat_parts (
+    id           TEXT PRIMARY KEY,
+    message_id   TEXT NOT NULL REFERENCES chat_messages (id) ON DELETE CASCADE,
+    session_id   TEXT NOT NULL,
+    "index"      INTEGER NOT NULL,
+    type         TEXT NOT NULL,
+    data_json    TEXT NOT NULL,
+    tool_call_id TEXT,
+    tool_state   TEXT,
+    created_at   INTEGER NOT NULL,
+    updated_at   INTEGER NOT NULL
+);
+CREATE INDEX chat_parts_by_message ON chat_parts (message_id, "index");
+CREATE INDEX chat_parts_by_session ON chat_parts (session_id);
+CREATE INDEX chat_parts_by_tool_call ON chat_parts (tool_call_id);
+
+-- Sidecar half: ours.
+
+-- A node of the tree. Open while sealed_at is NULL; then frozen, and its digest covers its parent's.
+CREATE TABLE turns (
+    id              TEXT PRIMARY KEY,
+    parent_id       TEXT,                      -- NULL: a root
+    session_id      TEXT NOT NULL,             -- home: the session that began it
+    base_revision   INTEGER NOT NULL,          -- the head's revision it was begun on
+    begin_seq       INTEGER NOT NULL,          -- the event it began with; its chunks carry this number
+    kind            TEXT NOT NULL,             -- turn, compaction, foreign
+    status          TEXT NOT NULL,             -- pending, streaming, waiting; completed, failed, aborted
+    owner           TEXT,                      -- who writes it; NULL: nobody (waiting, sealed)
+    fence           INTEGER NOT NULL,          -- goes up with every change of owner; each append names it
+    started_at      INTEGER NOT NULL,
+    sealed_at       INTEGER,
+    digest          BLOB,                      -- set by the seal
+    depth           INTEGER NOT NULL,          -- turns from the root to here
+    thread_tokens   INTEGER NOT NULL,          -- their tokens,
+    thread_messages INTEGER NOT NULL,          -- and messages
+    response_id     TEXT,                      -- the assistant message it writes
+    input_tokens    INTEGER NOT NULL DEFAULT 0,
+    output_tokens   INTEGER NOT NULL DEFAULT 0,
+    reasoning_tokens INTEGER NOT NULL DEFAULT 0,
+    cache_read      INTEGER NOT NULL DEFAULT 0,
+    cache_write     INTEGER NOT NULL DEFAULT 0,
+    cost_usd        REAL NOT NULL DEFAULT 0,
+    usage_told      INTEGER NOT NULL DEFAULT 0, -- 1: turn.usage() told us, and we added it to the message
+    facts_json      TEXT NOT NULL DEFAULT '{}' -- what was in force: model, toolset, error, …
+) WITHOUT ROWID;
+CREATE INDEX turns_open ON turns (session_id) WHERE sealed_at IS NULL;
+
+-- One line per thing that became durable in a turn: the order of record. It refers to a message or a part,
+-- which may have been written first in another turn.
+CREATE TABLE turn_entries (
+    turn_id   TEXT NOT NULL,
+    seq       INTEGER NOT NULL,
+    kind      TEXT NOT NULL,                   -- message, part, result
+    ref       TEXT NOT NULL,                   -- id of the message or the part
+    client_id TEXT,                            -- the id the client knows the message by, if another
+    salt      BLOB,                            -- erased with the bytes; the leaf stays
+    leaf      BLOB,                            -- NULL for a result, and until the seal
+    PRIMARY KEY (turn_id, seq)
+) WITHOUT ROWID;
+CREATE INDEX turn_entries_by_message ON turn_entries (ref) WHERE kind = 'message';
+
+-- A session's pointer into the tree, and what a list shows of it.
+CREATE TABLE heads (
+    session_id   TEXT PRIMARY KEY,
+    turn_id      TEXT,                         -- always sealed; NULL: nothing yet, or deleted
+    prev_turn_id TEXT,
+    revision     INTEGER NOT NULL,             -- how often the head moved
+    event_seq    INTEGER NOT NULL,             -- at least this many events; open turns count on from here
+    events_floor INTEGER NOT NULL DEFAULT 0,   -- events at or below were trimmed
+    last_at      INTEGER NOT NULL,             -- the newest created_at handed out
+    looked_at    INTEGER NOT NULL DEFAULT 0,   -- rows older than this were looked at for foreign ones
+    relation     TEXT NOT NULL,                -- root, fork, spawn, continue, import
+    origin_id    TEXT,                         -- lineage: the session it came from,
+    origin_turn  TEXT,                         -- at which turn,
+    origin_call  TEXT,                         -- by which tool call
+    scope_json   TEXT NOT NULL DEFAULT '{}',   -- account, project, workspace, persona … of hub and ledger
+    title        TEXT,
+    preview      TEXT,                         -- the first thing the user said
+    deleted_at   INTEGER
+) WITHOUT ROWID;
+
+CREATE INDEX heads_by_title ON heads (title) WHERE title IS NOT NULL;
+CREATE INDEX heads_by_origin ON heads (origin_id) WHERE origin_id IS NOT NULL;
+
+-- Every move of a head, in the transaction that made it. The line is the event of the move: it has a number in
+-- the session's event sequence. `link` chains each line to the one before.
+CREATE TABLE reflog (
+    session_id TEXT NOT NULL,
+    seq        INTEGER NOT NULL,
+    kind       TEXT NOT NULL,                  -- create, fork, seal, begin, rewind, undo, redo, adopt, recover, …
+    turn_id    TEXT,
+    revision   INTEGER NOT NULL,
+    at         INTEGER NOT NULL,
+    ref_seq    INTEGER,                        -- undo and redo: the line whose head they brought back
+    reason     TEXT,
+    link       BLOB NOT NULL,
+    PRIMARY KEY (session_id, seq)
+) WITHOUT ROWID;
+
+-- Everything else that happens to a session: chunks while a turn is open, and the other state changes.
+CREATE TABLE events (
+    session_id TEXT NOT NULL,
+    seq        INTEGER NOT NULL,
+    kind       TEXT NOT NULL,                  -- chunk, begin, resolve, usage, wait, resume, stray, title, …
+    turn       INTEGER,                        -- begin_seq of its turn
+    data       TEXT NOT NULL,
+    at         INTEGER NOT NULL,
+    PRIMARY KEY (session_id, seq)
+) WITHOUT ROWID;
+
+-- Rows that stand in a fork for messages of its path that live elsewhere, for readers who know only the contract.
+CREATE TABLE copies (
+    copy_id    TEXT PRIMARY KEY,
+    session_id TEXT NOT NULL,
+    message_id TEXT NOT NULL
+) WITHOUT ROWID;
+CREATE INDEX copies_by_message ON copies (session_id, message_id);
+
+-- Unique names for sessions (slug, label, title …) and for turns (thread_key).
+CREATE TABLE aliases (
+    namespace  TEXT NOT NULL,
+    name       TEXT NOT NULL,
+    session_id TEXT NOT NULL,
+    turn_id    TEXT,
+    created_at INTEGER NOT NULL,
+    reason     TEXT,
+    PRIMARY KEY (namespace, name)
+) WITHOUT ROWID;
+CREATE INDEX aliases_by_session ON aliases (session_id);
+
+-- Ids of other programs, and which of ours they are.
+CREATE TABLE foreign_ids (
+    origin     TEXT NOT NULL,
+    scope      TEXT NOT NULL,
+    foreign_id TEXT NOT NULL,
+    id         TEXT NOT NULL,
+    PRIMARY KEY (origin, scope, foreign_id)
+) WITHOUT ROWID;
+CREATE INDEX foreign_ids_by_id ON foreign_ids (id);
+
+-- Who writes. Alive exactly while the flock on the owner's file is held.
+CREATE TABLE owners (
+    id         TEXT PRIMARY KEY,
+    pid        INTEGER NOT NULL,
+    host       TEXT NOT NULL,
+    started_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+-- System prompts by SHA-256 of their text; messages carry the digest.
+CREATE TABLE system_prompts (
+    digest     TEXT PRIMARY KEY,
+    body       TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
+CREATE TABLE schema_migrations (
+    version    INTEGER PRIMARY KEY,
+    name       TEXT NOT NULL,
+    applied_at INTEGER NOT NULL
+);
+
+-- A session as a list shows it. heads has no row where another program made the session.
+CREATE VIEW session_rows AS
+SELECT s.id, s.agent, s.workspace_root, s.model_json, h.title, h.preview, s.parent_id, s.parent_message_id,
+       h.relation, h.revision, h.turn_id, t.depth, t.thread_messages,
+       s.prompt_tokens, s.completion_tokens, s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens,
+       s.cost_usd, s.metadata_json, s.created_at, s.updated_at, s.archived_at, h.deleted_at
+  FROM chat_sessions s
+  LEFT JOIN heads h ON h.session_id = s.id
+  LEFT JOIN turns t ON t.id = h.turn_id;
