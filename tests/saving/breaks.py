@@ -1,0 +1,206 @@
+"""What can be broken about saving, following, trimming and shared commits."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .planting import planted
+
+
+@planted
+def held_chunks_are_forgotten_when_a_flush_fails() -> None:
+    from palaver import recorder
+
+    store = recorder.Turn._store
+
+    def forgetful(self: Any, items: Any, touched: Any) -> None:
+        try:
+            store(self, items, touched)
+        except BaseException:
+            self._let_go()
+            raise
+
+    recorder.Turn._store = forgetful  # type: ignore[method-assign]
+
+
+@planted
+def an_interrupted_flush_is_written_again() -> None:
+    """After a flush that failed, all that was held is held, whatever is in the file."""
+    from palaver import recorder
+
+    refresh = recorder.Turn._refresh
+
+    def again(self: Any) -> None:
+        held, stale = list(self._held), self._stale
+        refresh(self)
+        if stale and len(self._held) < len(held):
+            self._held = held
+            self._held_parts = [self._state.fold.apply(parsed) for parsed, _ in held]
+
+    recorder.Turn._refresh = again  # type: ignore[method-assign]
+
+
+@planted
+def a_refused_append_leaves_what_came_before_it() -> None:
+    from palaver import recorder
+
+    append = recorder.Turn.append
+
+    def one_by_one(self: Any, given: Any, *, at: int | None = None) -> None:
+        for place, chunk in enumerate(given):
+            append(self, [chunk], at=None if at is None else at + place)
+
+    recorder.Turn.append = one_by_one  # type: ignore[method-assign]
+
+
+@planted
+def held_chunks_are_not_compared() -> None:
+    """append(at=…) knows only of what is stored."""
+    from palaver import recorder
+
+    recorder.Turn._stored = lambda self, items, at: max(0, min(len(items), self.stored - at))  # type: ignore[method-assign]
+
+
+@planted
+def close_drops_what_is_held() -> None:
+    from palaver import recorder
+
+    seal = recorder.Turn.seal
+
+    def bare(self: Any, status: str | None = None) -> None:
+        if self._held:
+            self._let_go()
+            self._stale = True
+        seal(self, status)
+
+    recorder.Turn.seal = bare  # type: ignore[method-assign]
+
+
+@planted
+def followers_skip_an_event_now_and_then() -> None:
+    from palaver.core import events
+
+    since = events.since
+
+    def careless(tx: Any, session_id: str, cursor: int, limit: int) -> Any:
+        return [event for event in since(tx, session_id, cursor, limit) if event.seq % 7 or event.kind != "chunk"]
+
+    events.since = careless
+
+
+@planted
+def followers_get_an_event_twice_now_and_then() -> None:
+    from palaver.core import events
+
+    since = events.since
+
+    def forgetful(tx: Any, session_id: str, cursor: int, limit: int) -> Any:
+        found = since(tx, session_id, cursor, limit)
+        return found + found[-1:] if len(found) == 1 and found[0].seq % 5 == 0 else found
+
+    events.since = forgetful
+
+
+@planted
+def followers_are_not_told_of_what_was_trimmed() -> None:
+    from palaver.core import events
+
+    events.since = lambda tx, session_id, cursor, limit: events.read(tx, session_id, cursor, limit)
+
+
+@planted
+def open_turns_are_trimmed() -> None:
+    from palaver.core import trimming
+    from palaver.db.queries import Q, Query
+
+    for name, words, others in (
+        ("turns_to_trim", "sealed_at <= :before", "coalesce(sealed_at, 0) <= :before"),
+        ("set_trimmed", "AND sealed_at IS NOT NULL", ""),
+    ):
+        text = getattr(Q, name).text
+        assert words in text
+        setattr(trimming.Q, name, Query(name, text.replace(words, others)))
+
+
+@planted
+def everything_of_a_turn_is_trimmed() -> None:
+    from palaver.core import trimming
+    from palaver.db.queries import Q, Query
+
+    for name in ("trim_chunks", "chunks_to_trim"):
+        text = getattr(Q, name).text.replace("kind = 'chunk'", "kind <> 'seal'")
+        setattr(trimming.Q, name, Query(name, text))
+
+
+@planted
+def numbers_are_used_again_after_a_trim() -> None:
+    from palaver.core import trimming
+
+    trim = trimming._trim
+
+    def restart(tx: Any, session_id: str, turn_id: str, begin_seq: int) -> int:
+        from palaver.db.queries import Query
+
+        lower = Query("lower", "UPDATE heads SET event_seq = :seq WHERE session_id = :session;")
+        count = trim(tx, session_id, turn_id, begin_seq)
+        tx.later(lower, seq=begin_seq, session=session_id)
+        return count
+
+    trimming._trim = restart
+
+
+@planted
+def a_trim_that_was_cut_off_counts_as_done() -> None:
+    """A turn is marked as trimmed with its first slice."""
+    from palaver.core import trimming
+    from palaver.db.queries import Q
+
+    trim = trimming._trim
+
+    def marked(tx: Any, session_id: str, turn_id: str, begin_seq: int) -> int:
+        tx.later(Q.set_trimmed, turn=turn_id)
+        return trim(tx, session_id, turn_id, begin_seq)
+
+    trimming._trim = marked
+
+
+@planted
+def members_are_told_before_the_commit() -> None:
+    from palaver.db.sqlite import SqliteDatabase
+
+    SqliteDatabase.await_group = lambda self, group: None  # type: ignore[method-assign]
+
+
+@planted
+def a_member_that_fails_takes_the_group_with_it() -> None:
+    """And nobody is told."""
+    from palaver.db.transactions import Write
+
+    def all_of_it(self: Any, error: BaseException) -> None:
+        if self._db.in_transaction:
+            self._db.roll_back()
+            if self._group is not None:
+                self._db.cursor.execute("BEGIN IMMEDIATE")
+
+    Write._roll_back = all_of_it  # type: ignore[method-assign]
+
+
+@planted
+def a_member_that_fails_leaves_half_of_its_work() -> None:
+    from palaver.db.transactions import Write
+
+    def none_of_it(self: Any, error: BaseException) -> None:
+        if self._group is not None:
+            self._db.roll_back("RELEASE member")
+        elif self._db.in_transaction:
+            self._db.roll_back()
+
+    Write._roll_back = none_of_it  # type: ignore[method-assign]
+
+
+@planted
+def a_failed_commit_is_not_told() -> None:
+    from palaver.db.grouping import Group
+
+    end = Group.end
+    Group.end = lambda self, error: end(self, None)  # type: ignore[method-assign]
