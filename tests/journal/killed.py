@@ -1,0 +1,76 @@
+"""A talk killed before its 1st, 2nd … statement, in a store that keeps everything: `python -m tests.journal.killed`.
+
+Asked `{"folder": …, "every": …, "first": …}`: every so many points, beginning with the first. Afterwards the store is
+opened again, and what is wrong is told. The interpreter loads everything once and forks for each run.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import palaver
+import palaver.store  # all of it, once, before the forks
+from tests.migrations.runner import in_a_child, kill_before_statement
+from tests.promises.sabotage import plant_from_environment
+
+from .support import answer, ask, ask_a_tool, full, replays, text
+
+SIZE = 300
+
+
+def workload(path: str) -> None:
+    with full(path) as store:
+        session = store.sessions.create("coder")
+        with session.turn("go") as turn:
+            for chunk in answer(SIZE):
+                turn.write(chunk)
+            turn.usage(input=1, cost_usd=0.1)
+        waits = ask_a_tool(session, SIZE)
+        waits.resolve("w1", output="o" * SIZE)
+        with session.resume(waits.id) as turn:
+            turn.append(text("w" * SIZE))
+        copy = session.fork(copy=True)
+        copy.rewind(to=copy.path()[0])
+        copy.commit("instead")
+        session.delete()
+
+
+def begin(path: str) -> None:
+    """Outside the count: a store with its choice made."""
+    full(path).close()
+
+
+def run_killed(path: str, number: int) -> str:
+    kill_before_statement(number)
+    workload(path)
+    return "done"
+
+
+def told(path: str) -> list[str]:
+    with palaver.open(path, recover_every=None) as store:
+        begun = bool(ask(path, "SELECT 1 FROM journal LIMIT 1"))
+        return (replays(store) if begun else []) + [str(problem) for problem in store.verify()]
+
+
+def main(folder: str, every: int, first: int) -> dict[str, Any]:
+    """How many points were tried, and what was wrong after which."""
+    wrong: dict[int, list[str]] = {}
+    for tried, number in enumerate(range(first, 10**6, every)):
+        path = os.path.join(folder, str(number), "talks.db")
+        os.makedirs(os.path.dirname(path))
+        in_a_child(lambda path=path: begin(path))
+        came = in_a_child(lambda path=path, number=number: run_killed(path, number))
+        problems = in_a_child(lambda path=path: told(path))
+        if problems:
+            wrong[number] = problems
+        if came == "done":
+            return {"tried": tried, "wrong": wrong}
+    raise AssertionError("it never came to its end")
+
+
+if __name__ == "__main__":
+    plant_from_environment()
+    print(json.dumps(main(**json.loads(sys.argv[1]))))

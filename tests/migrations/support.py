@@ -1,0 +1,128 @@
+"""What the tests of this folder share: plain SQL beside Palaver, and statements overheard."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+import palaver
+from palaver.db import migrate
+
+from . import old as v1
+from .catalogue import catalogue
+
+ROOT = Path(__file__).parents[2]
+RUN_SECONDS = 600
+_ANOTHER_PROCESS = """
+import sqlite3, sys
+db = sqlite3.connect(sys.argv[1], timeout=30)
+with db:
+    db.execute(sys.argv[2])
+db.close()
+"""
+
+
+def ask(path: str, sql: str) -> list[tuple[Any, ...]]:
+    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return db.execute(sql).fetchall()
+    finally:
+        db.close()
+
+
+def versions(path: str) -> list[tuple[Any, ...]]:
+    return ask(path, "SELECT version, name FROM schema_migrations ORDER BY rowid")
+
+
+def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of every table."""
+    tables = [row[0] for row in ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
+    return {table: ask(path, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
+
+
+def from_another_process(path: str, sql: str) -> None:
+    """Another program, another SQLite, another process."""
+    subprocess.run([sys.executable, "-c", _ANOTHER_PROCESS, path, sql], check=True, timeout=60)
+
+
+@contextmanager
+def overheard() -> Iterator[list[str]]:
+    """The statements of every connection that is opened meanwhile, in order."""
+    heard: list[str] = []
+
+    def trace(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
+        heard.append(" ".join(sql.split()))
+        return True
+
+    def listen(connection: apsw.Connection) -> None:
+        connection.exec_trace = trace
+
+    apsw.connection_hooks.append(listen)
+    try:
+        yield heard
+    finally:
+        apsw.connection_hooks.remove(listen)
+
+
+def transactions(heard: list[str]) -> list[list[str]]:
+    """What lies between each BEGIN IMMEDIATE and its COMMIT."""
+    found: list[list[str]] = []
+    inside = False
+    for statement in heard:
+        word = statement.rstrip(";").upper()
+        if word == "BEGIN IMMEDIATE":
+            inside = True
+            found.append([])
+        elif word in ("COMMIT", "ROLLBACK"):
+            inside = False
+        elif inside:
+            found[-1].append(statement)
+    return found
+
+
+# ---------------------------------------------------------------- trouble at every point
+
+
+def run(folder: Path, **asked: Any) -> dict[str, Any]:
+    """`runner.py`, in a process of its own."""
+    done = subprocess.run(
+        [sys.executable, "-m", "tests.migrations.runner", json.dumps({"folder": str(folder), **asked})],
+        cwd=ROOT,
+        capture_output=True,
+        text=True,
+        timeout=RUN_SECONDS,
+    )
+    assert done.returncode == 0, done.stderr[-3000:]
+    found: dict[str, Any] = json.loads(done.stdout)
+    print(f"{asked}: {found['points']} points")
+    return found
+
+
+def whole(folder: Path, start: str) -> dict[str, Any]:
+    """What every opening must come to in the end."""
+    new = str(folder / "new.db")
+    palaver.open(new).close()
+    old = start == "version 1"
+    return {
+        "said": v1.SAID if old else {},
+        "problems": [],
+        "versions": list(range(1, migrate.VERSION + 1)),
+        "live": sorted(v1.HAS_CHUNKS) if old else [],
+        "integrity": ["ok"],
+        "catalogue": json.loads(json.dumps(catalogue(new))),
+    }
+
+
+def finished(folder: Path, start: str, found: dict[str, Any], at_least: int) -> None:
+    expected = whole(folder, start)
+    for outcome, points in found["outcomes"]:
+        for name, value in expected.items():
+            assert outcome[name] == value, f"{name}, after trouble at {points}"
+    assert found["points"] >= at_least

@@ -1,0 +1,196 @@
+"""An older file is brought up to date when it is opened, step by step, and ends where a new file begins."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import apsw
+import pytest
+
+import palaver
+from palaver.db import migrate
+from palaver.db.queries import migrations
+
+from . import old as v1
+from .catalogue import catalogue
+from .runner import CALM
+from .support import ask, everything, overheard, transactions, versions
+
+NAMES = [(1, "kernel"), (2, "event_log"), (3, "queue")]
+CHANGES = ("CREATE", "ALTER", "DROP")
+
+
+# ---------------------------------------------------------------- the same schema
+
+
+def test_promise_140_the_migrations_one_after_the_other_make_the_schema_of_a_new_file(tmp_path: Path) -> None:
+    new, replayed = str(tmp_path / "new.db"), str(tmp_path / "replayed.db")
+    palaver.open(new).close()
+    v1.replay(replayed, migrate.VERSION).close()
+    assert catalogue(replayed) == catalogue(new)
+
+
+@pytest.mark.parametrize("version", range(1, migrate.VERSION))
+def test_promise_140_a_file_of_any_older_version_gets_the_schema_of_a_new_one(version: int, tmp_path: Path) -> None:
+    new, older = str(tmp_path / "new.db"), str(tmp_path / "older.db")
+    palaver.open(new).close()
+    with v1.replay(older, version) as db:
+        for number, name in NAMES[:version]:
+            db.execute("INSERT INTO schema_migrations VALUES (?, ?, 1)", (number, name))
+    db.close()
+    assert catalogue(older) != catalogue(new)
+    palaver.open(older).close()
+    assert catalogue(older) == catalogue(new)
+
+
+def test_the_catalogue_tells_partial_indexes_and_tables_without_rowid_apart(tmp_path: Path) -> None:
+    palaver.open(tmp_path / "new.db").close()
+    turns = catalogue(str(tmp_path / "new.db"))["turns"]
+    assert turns["without rowid"] == 1
+    assert turns["indexes"]["turns_live"][:3] == [0, "c", "live = 1"]
+    assert [column[2] for column in turns["indexes"]["turns_live"][3]][:2] == ["session_id", "sealed_at"]
+
+
+def test_promise_140_there_is_a_file_for_every_version_and_none_twice() -> None:
+    numbers = [int(name.partition("_")[0]) for name, _ in migrations()]
+    assert numbers == list(range(1, migrate.VERSION + 1))
+    assert [(int(name[:4]), name[5:]) for name, _ in migrations()] == NAMES
+
+
+# ---------------------------------------------------------------- what an old file holds
+
+
+def only_migrate(path: str) -> None:
+    """Without what else happens at an opening."""
+    db = apsw.Connection(path)
+    migrate.migrate(db, path)
+    db.close()
+
+
+def test_promise_140_everything_in_an_old_file_is_readable_and_proved(old: str) -> None:
+    with palaver.open(old, **CALM) as store:
+        assert store.verify() == []
+        for session_id, said in v1.SAID.items():
+            shown = [message["parts"][-1] for message in store.sessions.get(session_id).messages()]
+            assert [part.get("text") for part in shown if "text" in part] == [t for t in said if t[0] != "{"]
+        assert store.sessions.get(v1.TALK).title == "The linker"
+        assert store.sessions.get(v1.TALK).info.total_tokens == 14
+        assert [turn.id for turn in store.sessions.get(v1.TALK).path()] == [v1.STREAMED, v1.AGAIN]
+
+
+def test_promise_140_no_row_of_an_old_file_is_changed_by_the_migration_itself(old: str) -> None:
+    before = everything(old)
+    only_migrate(old)
+    after = everything(old)
+    assert {table for table in after if table not in before} == {"journal", "settings", "queue", "deliveries", "pruned"}
+    assert [row[:-1] for row in after["turns"]] == before["turns"]
+    for table in before.keys() - {"turns", "schema_migrations"}:
+        assert after[table] == before[table], table
+
+
+def test_promise_140_exactly_the_turns_that_are_open_or_have_chunks_are_live(old: str) -> None:
+    only_migrate(old)
+    assert {row[0] for row in ask(old, "SELECT id FROM turns WHERE live = 1")} == v1.HAS_CHUNKS
+
+
+def test_promise_140_what_was_open_in_an_old_file_is_recovered(old: str) -> None:
+    with palaver.open(old, **CALM) as store:
+        (turn,) = store.sessions.get(v1.CUT_OFF).path()
+        assert (turn.id, turn.status) == (v1.OPEN, "aborted")
+        assert store.sessions.get(v1.CUT_OFF).messages()[-1]["parts"][-1]["text"] == "I am in the middle"
+
+
+def test_promise_140_what_waited_in_an_old_file_is_answered_and_sealed(old: str) -> None:
+    with palaver.open(old) as store:
+        session = store.sessions.get(v1.WAITING)
+        assert [turn.id for turn in session.waiting()] == [v1.WAITS]
+        with session.resume(v1.WAITS) as turn:
+            turn.resolve("c1", output="yes")
+        assert session.messages()[-1]["parts"][-1]["output"] == "yes"
+        assert store.verify() == []
+
+
+def test_promise_140_chunks_that_an_old_file_kept_are_trimmed_like_any_others(old: str) -> None:
+    with palaver.open(old, **CALM) as store:
+        assert store.trim(0) == 4 + 4 + 4  # the open turn was recovered; the one that waits keeps its two
+        assert store.sessions.get(v1.TALK).messages()[1]["parts"][0]["text"] == "The linker flag."
+        assert store.verify() == []
+    assert ask(old, "SELECT count(*) FROM events WHERE kind = 'chunk'") == [(2,)]
+    assert ask(old, "SELECT id FROM turns WHERE live = 1") == [(v1.WAITS,)]
+
+
+def test_promise_140_an_old_file_takes_new_turns(old: str) -> None:
+    with palaver.open(old) as store:
+        session = store.sessions.get(v1.TALK)
+        with session.turn("And in version 2?") as turn:
+            turn.write({"type": "text-start", "id": "t"})
+            turn.write({"type": "text-delta", "id": "t", "delta": "The same."})
+        session.fork().commit("Here, too")
+        assert [turn.status for turn in session.path()] == ["completed"] * 3
+        assert store.verify() == []
+
+
+# ---------------------------------------------------------------- in sequence, each at once, only once
+
+
+def test_promise_140_versions_are_recorded_in_order_with_their_names(old: str, tmp_path: Path) -> None:
+    palaver.open(old).close()
+    palaver.open(tmp_path / "new.db").close()
+    assert versions(old) == versions(str(tmp_path / "new.db")) == NAMES
+    assert ask(old, "SELECT applied_at FROM schema_migrations WHERE version = 1") == [(1_700_000_000_000,)]
+
+
+def test_promise_140_a_second_opening_migrates_nothing(old: str) -> None:
+    palaver.open(old, **CALM).close()
+    before, bytes_before = everything(old), Path(old).read_bytes()
+    with overheard() as heard:
+        palaver.open(old, **CALM).close()
+    assert [statement for statement in heard if statement.startswith(CHANGES)] == []
+    assert everything(old) == before
+    assert Path(old).read_bytes() == bytes_before
+
+
+def test_promise_140_a_migration_is_one_transaction_that_ends_with_its_version(old: str) -> None:
+    with overheard() as heard:
+        palaver.open(old, **CALM).close()
+    steps = [step for step in transactions(heard) if any(s.startswith(CHANGES) for s in step)]
+    assert len(steps) == migrate.VERSION - 1
+    assert all(step[-1].startswith("INSERT INTO schema_migrations") for step in steps)
+    inside = [statement for step in steps for statement in step if statement.startswith(CHANGES)]
+    assert inside == [statement for statement in heard if statement.startswith(CHANGES)]
+
+
+DREAMS = ("0004_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO dreams VALUES ('one');")
+BROKEN = ("0004_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO nowhere VALUES ('one');")
+
+
+def next_version(patch: pytest.MonkeyPatch, step: tuple[str, str]) -> None:
+    """As if one more migration had come."""
+    known = migrations()
+    patch.setattr(migrate, "VERSION", len(known) + 1)
+    patch.setattr(migrate, "migrations", lambda: [*known, step])
+
+
+def test_promise_140_several_steps_are_as_many_transactions_in_order(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    next_version(monkeypatch, DREAMS)
+    with overheard() as heard:
+        palaver.open(old, **CALM).close()
+    steps = [step for step in transactions(heard) if any(s.startswith(CHANGES) for s in step)]
+    assert ["dreams" in " ".join(step) for step in steps] == [False, False, True]
+    assert versions(old) == [*NAMES, (4, "dreams")]
+
+
+def test_promise_140_a_step_that_fails_leaves_the_file_at_the_step_before(
+    old: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as future:
+        next_version(future, BROKEN)
+        for _ in range(2):
+            with pytest.raises(palaver.StoreError):
+                palaver.open(old, **CALM)
+    assert versions(old) == NAMES
+    assert ask(old, "SELECT name FROM sqlite_schema WHERE name = 'dreams'") == []
+    next_version(monkeypatch, DREAMS)
+    with palaver.open(old, **CALM) as store:
+        assert store.verify() == []
+    assert versions(old) == [*NAMES, (4, "dreams")]
