@@ -1,0 +1,1 @@
+"""The queue of a session, and triggers that fire once."""

@@ -1,0 +1,209 @@
+"""What the tests of the queue share: an answer to stream, plain SQL beside the store, and processes that claim.
+
+A process runs one of the jobs of child.py: it prints `ready`, waits for a line, works, and prints one line of JSON.
+"""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+import palaver
+from palaver import Session, Turn
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 120.0
+
+
+class ModelIsDown(Exception):
+    """What a start fails with."""
+
+
+def answer(turn: Turn, text: str) -> None:
+    turn.append(
+        [
+            {"type": "start"},
+            {"type": "text-start", "id": "t"},
+            {"type": "text-delta", "id": "t", "delta": text},
+            {"type": "text-end", "id": "t"},
+        ]
+    )
+
+
+def talk(session: Session, question: str, reply: str) -> None:
+    with session.turn(question) as turn:
+        answer(turn, reply)
+
+
+def fire(session: Session, reply: str = "done", id: str | None = None) -> str:
+    """Claim and answer; the id of the turn."""
+    turn = session.claim(id)
+    assert turn is not None
+    with turn:
+        answer(turn, reply)
+    return turn.id
+
+
+def fail(session: Session, id: str | None = None) -> None:
+    """Claim, and let the start fail before anything came."""
+    turn = session.claim(id)
+    assert turn is not None
+    try:
+        with turn:
+            raise ModelIsDown
+    except ModelIsDown:
+        pass
+
+
+def waiting(session: Session) -> list[str]:
+    return [queued.id for queued in session.queue()]
+
+
+def said(messages: list[dict[str, Any]]) -> list[str]:
+    return ["".join(part.get("text", "") for part in message["parts"]) for message in messages]
+
+
+def refusal(error: type[palaver.PalaverError], verb: Any, *args: Any, **given: Any) -> palaver.PalaverError:
+    """The verb is refused with exactly this error."""
+    try:
+        verb(*args, **given)
+    except palaver.PalaverError as refused:
+        assert type(refused) is error, repr(refused)
+        return refused
+    raise AssertionError(f"{verb} was not refused")
+
+
+# ---------------------------------------------------------------- plain SQL
+
+
+@contextmanager
+def judge(path: str) -> Iterator[apsw.Connection]:
+    """Another reader of the file, which knows nothing of Palaver."""
+    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    db.set_busy_timeout(10_000)
+    try:
+        yield db
+    finally:
+        db.close()
+
+
+def sql(path: str, text: str, *values: Any) -> list[tuple[Any, ...]]:
+    with judge(path) as db:
+        return db.execute(text, values).fetchall()
+
+
+STAMPS = """
+SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'),
+       json_extract(m.metadata_json, '$.hidden_at')
+  FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
+ WHERE m.session_id = ? AND m.role = 'user' ORDER BY m.created_at
+"""
+
+
+def stamps(path: str, session_id: str) -> dict[str, tuple[int | None, int | None]]:
+    """What each user row says to readers of the contract: (queued_at, hidden_at)."""
+    return {text: (queued, hidden) for text, queued, hidden in sql(path, STAMPS, session_id)}
+
+
+SEEN = """
+SELECT p.data_json ->> '$.text' FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
+ WHERE m.session_id = ? AND json_extract(m.metadata_json, '$.hidden_at') IS NULL
+   AND json_extract(m.metadata_json, '$.queued_at') IS NULL
+ ORDER BY m.created_at
+"""
+
+
+def seen(path: str, session_id: str) -> list[str]:
+    """The transcript as readers of the contract have it."""
+    return [text for (text,) in sql(path, SEEN, session_id)]
+
+
+def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
+    """Every row of the file but the signs of life, and the two counters that a verb may use up for nothing."""
+    with judge(path) as db:
+        tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
+        return {name: sorted(_rows(db, name), key=repr) for name in tables if name != "owners"}
+
+
+def _rows(db: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
+    columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
+    kept = [column for column in columns if (table, column) not in {("heads", "event_seq"), ("heads", "last_at")}]
+    return db.execute("SELECT {} FROM {}".format(", ".join(f'"{column}"' for column in kept), table)).fetchall()
+
+
+# ---------------------------------------------------------------- processes
+
+
+class Process:
+    """One job in a process of its own. Whatever it does, it is over after `end`."""
+
+    def __init__(self, job: str, **options: Any) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.queueing.child", json.dumps({"job": job, **options})],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+
+    def hear(self) -> str:
+        assert self._process.stdout is not None
+        return self._process.stdout.readline().rstrip("\n")
+
+    def go(self) -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write("go\n")
+        self._process.stdin.flush()
+
+    def report(self) -> Any:
+        """What it found; None if it was killed before it could say."""
+        line = self.hear()
+        status = self._process.wait(PATIENCE)
+        assert status == (0 if line else -9), status
+        return json.loads(line) if line else None
+
+    def kill(self) -> None:
+        self._process.kill()
+        self._process.wait(PATIENCE)
+
+    def end(self) -> None:
+        self.kill()
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            pipe.close()
+
+
+@contextmanager
+def processes(jobs: Sequence[dict[str, Any]]) -> Iterator[list[Process]]:
+    """All are ready; none outlives the block."""
+    started = [Process(**job) for job in jobs]
+    try:
+        for process in started:
+            assert process.hear() == "ready"
+        yield started
+    finally:
+        for process in started:
+            process.end()
+
+
+def together(jobs: Sequence[dict[str, Any]]) -> list[Any]:
+    """Start all at once; their reports."""
+    with processes(jobs) as started:
+        for process in started:
+            process.go()
+        return [process.report() for process in started]
+
+
+def claimed_and_killed(path: str, session_id: str, **options: Any) -> None:
+    """Another process claims, and is killed before it says anything more."""
+    with processes([{"job": "claim", "path": path, "session": session_id, **options}]) as (process,):
+        process.go()
+        assert process.hear() == "claimed"
+        process.kill()
