@@ -1,0 +1,174 @@
+"""Chunks, a bounded run of a coroutine, what is in the file by plain SQL, and a process that records and gets killed.
+
+`python -m tests.aio.support async|plain store.db` is what that process runs: it says each chunk when it gets it back.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from typing import Any, TypeVar
+
+import apsw
+
+import palaver
+from palaver import aio
+from palaver.recording import record
+
+PATIENCE = 30.0
+ROOT = Path(__file__).parent.parent.parent
+BEFORE: set[threading.Thread] = set()
+Chunk = dict[str, Any]
+T = TypeVar("T")
+
+START: list[Chunk] = [{"type": "start"}, {"type": "text-start", "id": "t"}]
+END: list[Chunk] = [{"type": "text-end", "id": "t"}, {"type": "finish"}]
+
+
+def delta(text: str) -> Chunk:
+    return {"type": "text-delta", "id": "t", "delta": text}
+
+
+def words(number: int) -> list[Chunk]:
+    return [*START, *(delta(f"{n},") for n in range(number)), *END]
+
+
+def said(number: int) -> str:
+    return "".join(f"{n}," for n in range(number))
+
+
+def run(work: Awaitable[T]) -> T:
+    """A coroutine to its end, but not for ever."""
+
+    async def bounded() -> T:
+        return await asyncio.wait_for(work, PATIENCE)
+
+    return asyncio.run(bounded())
+
+
+def endless() -> Iterator[Chunk]:
+    """A text that goes on and on."""
+    yield from START
+    for n in count():
+        yield delta(f"{n},")
+
+
+async def flow(chunks: Iterable[Chunk], pause: float = 0.0) -> AsyncIterator[Chunk]:
+    for chunk in chunks:
+        await asyncio.sleep(pause)
+        yield chunk
+
+
+async def until(holds: Callable[[], Any], what: str) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end, f"it never was so: {what}"
+        await asyncio.sleep(0.005)
+
+
+def wait_until(holds: Callable[[], Any], what: str) -> None:
+    asyncio.run(until(holds, what))
+
+
+def ours() -> list[str]:
+    """Threads of the library that are alive, and began in this test."""
+    return sorted(t.name for t in set(threading.enumerate()) - BEFORE if t.name.startswith("palaver"))
+
+
+# ---------------------------------------------------------------- what is in the file
+
+
+def query(path: str, text: str, *params: Any) -> list[tuple[Any, ...]]:
+    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
+        connection.set_busy_timeout(10_000)
+        return connection.execute(text, params).fetchall()
+
+
+def stored(path: str, turn: str) -> list[Chunk]:
+    """The chunks of a turn that still streams."""
+    found = query(
+        path,
+        "SELECT e.data FROM turns t JOIN events e ON e.session_id = t.session_id AND e.turn = t.begin_seq "
+        "WHERE t.id = ? AND e.kind = 'chunk' ORDER BY e.seq",
+        turn,
+    )
+    return [json.loads(row[0]) for row in found]
+
+
+def answer(path: str, turn: str) -> str:
+    """The text of a turn's answer, from the rows that other programs read."""
+    found = query(
+        path,
+        "SELECT p.data_json ->> 'text' FROM chat_parts p JOIN turns t ON t.response_id = p.message_id "
+        "WHERE t.id = ? AND p.type = 'text' ORDER BY p.\"index\"",
+        turn,
+    )
+    return "".join(row[0] for row in found)
+
+
+def status(path: str, turn: str) -> str:
+    ((found,),) = query(path, "SELECT status FROM turns WHERE id = ?", turn)
+    return str(found)
+
+
+# ---------------------------------------------------------------- a process to be killed
+
+
+class Teller:
+    """A process that records a stream and says what it got."""
+
+    def __init__(self, kind: str, path: str) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.aio.support", kind, path], cwd=ROOT, stdout=subprocess.PIPE
+        )
+        self._alarm = threading.Timer(PATIENCE, self._process.kill)
+        self._alarm.start()
+
+    def hear(self, lines: int) -> list[Any]:
+        assert self._process.stdout is not None
+        return [json.loads(self._process.stdout.readline()) for _ in range(lines)]
+
+    def kill(self) -> list[Any]:
+        """kill -9; the lines it had said that were not heard yet."""
+        assert self._process.stdout is not None
+        self._process.kill()
+        with self._process.stdout as pipe:
+            rest = pipe.read()
+        self._process.wait(PATIENCE)
+        self._alarm.cancel()
+        return [json.loads(line) for line in rest.splitlines(keepends=True) if line.endswith(b"\n")]
+
+
+def _say(value: Any) -> None:
+    print(json.dumps(value), flush=True)
+
+
+async def _tell(path: str) -> None:
+    store = await aio.open(path)
+    session = await store.sessions.create("teller")
+    recording = await aio.record(session, "go", flow(endless()))
+    _say(recording.turn.id)
+    async for chunk in recording:
+        _say(chunk)
+
+
+def _tell_plainly(path: str) -> None:
+    recording = record(palaver.open(path).sessions.create("teller"), "go", endless())
+    _say(recording.turn.id)
+    for chunk in recording:
+        _say(chunk)
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "async":
+        asyncio.run(_tell(sys.argv[2]))
+    else:
+        _tell_plainly(sys.argv[2])
