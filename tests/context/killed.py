@@ -1,0 +1,94 @@
+"""A running turn that is compacted, and killed before the 1st, 2nd … statement or write of that.
+
+`python -m tests.context.killed '{"folder": …, "before": "statement" | "write", "first": …, "every": …}'`: every so many
+points, beginning with the first.
+
+The interpreter loads everything once and forks for each run; no store is ever open in the process that forks. Then the
+store is opened again and told as it is.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from typing import Any
+
+import apsw
+
+import palaver
+import palaver.store  # all of it, once, before the forks
+from tests.crash import vfs
+from tests.migrations.runner import in_a_child
+from tests.promises.sabotage import plant_from_environment
+
+from .support import call, feed, result, step, talk, text, words
+
+CALM: dict[str, Any] = {"trim_after": 1e9, "recover_every": None, "durability": "normal"}
+
+
+class Trigger(vfs.Counter):
+    """Counts only from the moment that it is armed."""
+
+    armed = False
+
+    def step(self, kind: str) -> None:
+        if self.armed:
+            super().step(kind)
+
+
+def before_statements(trigger: Trigger) -> None:
+    def trace(cursor: apsw.Cursor, sql: str, bindings: Any) -> bool:
+        trigger.step("statement")
+        return True
+
+    apsw.connection_hooks.append(lambda connection: setattr(connection, "exec_trace", trace))
+
+
+def before_writes(trigger: Trigger) -> None:
+    vfs._kept.append(vfs._FileSystem(trigger))
+
+
+BEFORE = {"statement": before_statements, "write": before_writes}
+
+
+def compact_and_be_killed(path: str, before: str, number: int) -> str:
+    trigger = Trigger(number)
+    BEFORE[before](trigger)
+    store = palaver.open(path, **CALM)
+    session = store.sessions.create("coder", id="talk")
+    talk(session, "1")
+    turn = feed(session.turn("long"), [{"type": "start"}, *step(call("c1"), result("c1"))])
+    feed(turn, [{"type": "start-step"}, call("c2"), result("c2"), *text("half", ends=False)])
+    trigger.armed = True
+    turn.compact("so far", keep_from=turn.id, summarization_input_tokens=5)
+    return "done"
+
+
+def told(path: str) -> dict[str, Any]:
+    with palaver.open(path, **CALM) as store:
+        session = store.sessions.find("talk")
+        return {
+            "path": [f"{turn.kind} {turn.status}" for turn in session.path()],
+            "messages": words(session.messages()),
+            "context": words(session.context()),
+            "tokens": session.info.total_tokens,
+            "problems": [str(problem) for problem in store.verify()],
+        }
+
+
+def main(folder: str, before: str, first: int, every: int) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = []
+    for number in range(first, 10_000, every):
+        path = os.path.join(folder, f"{before}-{number}", "talks.db")
+        os.makedirs(os.path.dirname(path))
+        came = in_a_child(lambda path=path, number=number: compact_and_be_killed(path, before, number))
+        found.append(in_a_child(lambda path=path: told(path)))
+        if came == "done":
+            return found
+    raise AssertionError("it never came to its end")
+
+
+if __name__ == "__main__":
+    plant_from_environment()
+    print(json.dumps(main(**json.loads(sys.argv[1]))))
