@@ -20,11 +20,13 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 import palaver
 from palaver import clock
 
+from .contexts import World
 from .judge import Judge
-from .model import Refusal, World
+from .model import Refusal
 from .nouns import Entry, Session, Turn
 
 REACHED: Counter[str] = Counter()
+CONTEXTS: list[tuple[list[Any], list[Any]]] = []  # what runs ended with: as UIMessages, as model messages
 MAX_SESSIONS = 5
 PICK = st.integers(0, 1_000)
 real_ns = time.time_ns
@@ -64,8 +66,13 @@ class Bench(RuleBasedStateMachine):
                 shown = self.session(name).at(now() + 1).messages()
                 assert shown == [entry.ui() for entry in session.path_entries()]
         if self.writers:
-            problems = self.store.verify()
-            assert problems == [], problems
+            self._verify()
+            seen = [self.session(name) for name, session in self.world.sessions.items() if not session.deleted]
+            CONTEXTS.extend((one.context(), one.model_messages()) for one in seen)
+
+    def _verify(self) -> None:
+        problems = self.store.verify()
+        assert problems == [], problems
 
     # ------------------------------------------------------------ helpers
 
@@ -179,6 +186,8 @@ class Bench(RuleBasedStateMachine):
         for session in self.world.sessions.values():
             self._compare_reads(session)
         self._compare_lists()
+        if self.steps % 5 == 0:
+            self._verify()
 
     def _compare_rows(self, session: Session) -> None:
         """The contract's tables, read by plain SQL, against the model."""
@@ -189,12 +198,13 @@ class Bench(RuleBasedStateMachine):
             assert row.id == expected.row_id
             assert row.role == expected.role
             assert row.metadata == expected.shown_metadata()
-            assert row.parts == expected.parts
+            assert row.parts == expected.parts, f"parts of {expected}: {row}"
             assert row.hidden == session.is_hidden(expected), f"hidden_at of {row}"
+            assert row.queued_at == expected.queued_at, f"queued_at of {row}"
         stamps = [row.created_at for row in rows]
         assert stamps == sorted(set(stamps)), "created_at must strictly increase within a session"
         if session.relation != "fork":
-            visible = [row.id for row in rows if not row.hidden]
+            visible = [row.id for row in rows if not row.hidden and row.queued_at is None]
             shown = [entry.message.row_id for entry in session.read()]
             if session.deleted:  # what another program writes there is not ours to hide
                 shown = [row.row_id for row in session.loose()]
@@ -215,7 +225,7 @@ class Bench(RuleBasedStateMachine):
         here = self.session(session.id)
         assert here.messages() == [entry.ui() for entry in session.read()]
         info, path, lines = here.info, here.path(), here.history()
-        assert [line.kind for line in lines] == session.lines
+        assert [line.kind for line in lines] == session.lines, f"{lines}, not {session.lines}"
         assert [line.revision for line in lines] == list(range(len(lines)))
         assert (info.revision, info.relation) == (session.revision, session.relation)
         assert (info.usage.counts(), info.total_tokens) == (session.usage, sum(session.usage))
@@ -225,6 +235,20 @@ class Bench(RuleBasedStateMachine):
         assert shown == [(turn.kind, turn.status, turn.usage) for turn in session.path()]
         learn(here.waiting(), session.waiting())
         learn(here.strays(), session.strays)
+        self._compare_queue(here, session)
+        self._compare_contexts(here, session)
+
+    def _compare_queue(self, here: palaver.Session, session: Session) -> None:
+        shown = [(one.id, one.turn_id, one.queued_at, one.message) for one in here.queue()]
+        assert shown == [(t.id, t.turn.id, t.queued_at, t.turn.entries[0].ui()) for t in session.queue()]
+
+    def _compare_contexts(self, here: palaver.Session, session: Session) -> None:
+        shown, expected = here.context(), self.world.context(session.id)
+        assert shown == expected, f"context is {shown}, not {expected}"
+        for turn in session.open:
+            if turn.key in self.handles:
+                shown, expected = self.handles[turn.key].context(), self.world.context_of(turn)
+                assert shown == expected, f"context of an open turn is {shown}, not {expected}"
 
     def _compare_lists(self) -> None:
         sessions = self.world.sessions.values()
@@ -243,7 +267,8 @@ def learn(shown: list[Any], expected: list[Turn]) -> None:
 
 
 def kill(store: palaver.Store) -> None:
-    """What the kernel does for a process that dies: every descriptor is closed, nothing is sealed."""
+    """What the kernel does for a process that dies: threads end, every descriptor is closed, nothing is sealed."""
+    store._keeper.end()
     store.db.close()
     if store._owner._file is not None:
         store._owner._file.forget()

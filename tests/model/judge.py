@@ -18,6 +18,7 @@ class Row(NamedTuple):
     role: str
     metadata: dict[str, Any]
     hidden: bool
+    queued_at: int | None
     created_at: int
     parts: list[dict[str, Any]]
 
@@ -44,7 +45,8 @@ class Judge:
     def _row(self, message: str, role: str, metadata: str, created_at: int) -> Row:
         shown = json.loads(metadata)
         hidden = shown.pop("hidden_at", None) is not None
-        return Row(message, role, shown, hidden, created_at, self._parts(message))
+        queued_at = shown.pop("queued_at", None)
+        return Row(message, role, shown, hidden, queued_at, created_at, self._parts(message))
 
     def _parts(self, message: str) -> list[dict[str, Any]]:
         found = self._db.execute(

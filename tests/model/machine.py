@@ -4,13 +4,15 @@ from __future__ import annotations
 
 from .bench import REACHED
 from .moves import Moves
+from .queued import Queued
+from .summaries import Summaries
 from .talk import Talk
 from .trouble import Trouble
 
 __all__ = ["REACHED", "Machine"]
 
 
-class Machine(Moves, Trouble):
+class Machine(Moves, Queued, Summaries):
     """All rules. One under several names is drawn more often: talk is more common than trouble."""
 
     begin_b = begin_c = Talk.begin
@@ -27,3 +29,6 @@ class Machine(Moves, Trouble):
     undo_b = Moves.undo
     redo_b = redo_c = Moves.redo
     foreign_messages_b = Trouble.foreign_messages
+    enqueue_b = Queued.enqueue
+    claim_b = Queued.claim
+    compact_b = Summaries.compact

@@ -12,7 +12,8 @@ Where the design leaves room, this is what is expected:
   Otherwise plain SQL would read another order than `messages()`.
 * `undelete` goes back to the head before the delete; a delete is not something that `redo` repeats.
   It also undoes the archive stamp, as delete set one.
-* `regenerate` without a message means the head's turn: its last answer again, or its question if it has none.
+* `regenerate` without a message means the head's turn, or the last one before a summary: its last answer again, or its
+  question if it has none. A summary itself is neither asked nor answered.
 * An edit keeps the id that the client knows, unless the new content brings one.
 * A sub-agent is spawned from the turn that runs (the last one begun), else from the head.
 * `fork` reads: it is allowed on an archived session, and settles it as on any other; `adopt` leaves it alone.
@@ -21,7 +22,8 @@ Where the design leaves room, this is what is expected:
   `undelete`.
 * A place inside a response that is still being written is the place before it.
 * A late result is kept in a new row, which has no client id and counts no usage.
-* A clean close ends this writer's streaming turns as aborted, in begin order.
+* A clean close ends this writer's streaming turns as aborted, in begin order; what was claimed and got nothing waits
+  again.
 """
 
 from __future__ import annotations
@@ -33,7 +35,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .fold import FINAL, Chunk
-from .nouns import KEYS, Counts, Entry, Message, Session, State, Turn
+from .nouns import KEYS, Counts, Entry, Message, Session, State, Ticket, Turn
 
 
 class Refusal(Exception):
@@ -156,6 +158,9 @@ class World:
 
     def _recover(self, session: Session) -> None:
         for turn in [turn for turn in session.open if self._is_dead(turn)]:
+            if self.give_back(turn):
+                self._note("recovered into the queue")
+                continue
             others = [other for other in session.standing() if not self._is_dead(other)]
             if turn.base != session.revision:
                 self._freeze(turn, "aborted")
@@ -190,6 +195,9 @@ class World:
         if session.standing():
             self._note("adoption waits")
             return
+        self._make_turns_of(session, loose)
+
+    def _make_turns_of(self, session: Session, loose: list[Message]) -> None:
         parent = session.head
         for group in _by_question(loose):
             parent = self._turn(session, parent, kind="foreign", status="completed")
@@ -256,6 +264,9 @@ class World:
             self._freeze(turn, "aborted")
             self._set_adrift(session, turn)
             self._note("deleted with an open turn")
+        for ticket in session.queue():
+            self.entomb(ticket)
+            self._note("deleted with a queue")
         self._adopt(session)
         self._move(session, None, "delete")
         session.deleted = True
@@ -285,7 +296,8 @@ class World:
         """A whole turn, written and on the path at once."""
         session = self.sessions[name]
         self._ready(session, expected, moving_on=True)
-        turn = self._turn(session, session.head, status="completed")
+        whole = all(part.get("state") != "input-available" for message in messages for part in message["parts"])
+        turn = self._turn(session, session.head, status="completed" if whole else "aborted")
         turn.entries = [self._write(session, message) for message in messages]
         for entry in turn.entries:
             if entry.message.role == "assistant" and "usage" in entry.message.metadata:
@@ -319,12 +331,17 @@ class World:
         for turn in [*session.path(), *session.standing()]:
             for place, entry in enumerate(turn.entries):
                 if at is not None and entry.message is at.message:
+                    if turn.summary is not None:
+                        raise Refusal("Refused")
                     return turn, place
-        if at is not None or session.head is None:
+        said = [turn for turn in session.path() if turn.summary is None]
+        if at is not None or not said:
             raise Refusal("NotOnPath or MessageNotFound")
-        entries = session.head.entries
+        entries = said[-1].entries
         answered = bool(entries) and entries[-1].message.role == "assistant"
-        return session.head, len(entries) - answered
+        if said[-1] is not session.head:
+            self._note("answered again before a summary")
+        return said[-1], len(entries) - answered
 
     def append(self, turn: Turn, chunk: Chunk) -> None:
         turn.fold.apply(chunk)
@@ -451,8 +468,36 @@ class World:
         for session in self.sessions.values():
             for turn in list(session.open):
                 if turn.owner == owner:
-                    self.seal(turn, "aborted")
+                    self.leave(turn)
                     self._note("closed with an open turn")
+
+    # ------------------------------------------------------------ starts that fail
+
+    def leave(self, turn: Turn) -> None:
+        """By an exception, or with the store: what was queued waits again, once; anything else ends as it is."""
+        if not self.give_back(turn):
+            self.seal(turn, "aborted")
+
+    def give_back(self, turn: Turn) -> bool:
+        """Only what nothing came of: no chunk, no usage."""
+        ticket = turn.ticket
+        if ticket is None or turn.status != "streaming" or turn.response is not None:
+            return False
+        if ticket.claims > 1:
+            self._note("not given back twice")
+            return False
+        session = self.sessions[turn.session]
+        session.open = [other for other in session.open if other is not turn]
+        turn.status, turn.owner, turn.parent, turn.base, turn.prompt = "pending", None, None, -1, None
+        for entry in turn.entries:
+            entry.message.queued_at = ticket.queued_at
+        self._note("given back")
+        return True
+
+    def entomb(self, ticket: Ticket) -> None:
+        ticket.cancelled, ticket.turn.status = True, "aborted"
+        for entry in ticket.turn.entries:
+            entry.message.queued_at = None
 
 
 def _nothing(name: str) -> None:

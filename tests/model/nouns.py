@@ -24,6 +24,8 @@ class Message:
     listed: bool = True
     row_id: str | None = None
     told: Counts | None = None  # usage that turn.usage() was told
+    queued_at: int | None = None  # while it waits in the queue
+    pruned: set[int] = field(default_factory=set)  # places of tool outputs that no model is to see again
 
     def shown_metadata(self) -> dict[str, Any]:
         told = {} if self.told is None else {"usage": dict(zip(KEYS, self.told, strict=True))}
@@ -62,6 +64,9 @@ class Turn:
     usage: Counts = NO_USAGE
     told: bool = False
     id: str | None = None
+    ticket: Ticket | None = None
+    summary: Summary | None = None
+    prompt: str | None = None  # the system prompt it was begun with
 
     def path(self) -> list[Turn]:
         """From the root to here."""
@@ -77,6 +82,28 @@ class Turn:
     def finished(self) -> list[Entry]:
         """Its messages, but not the one that is being written."""
         return [e for e in self.entries if e.message is not self.response]
+
+
+@dataclass(eq=False)
+class Ticket:
+    """A message that was sent to the queue, and the turn that holds it, pending until somebody claims it."""
+
+    id: str
+    turn: Turn
+    content: dict[str, Any]
+    queued_at: int
+    claims: int = 0
+    cancelled: bool = False
+
+
+@dataclass(eq=False)
+class Summary:
+    """What a compaction says: its text stands for `turns` turns, the last of them `through`."""
+
+    text: str
+    through: Turn
+    first_kept: Turn | None
+    turns: int
 
 
 @dataclass(eq=False)
@@ -101,6 +128,7 @@ class Session:
     open: list[Turn] = field(default_factory=list)  # in begin order
     strays: list[Turn] = field(default_factory=list)
     rows: list[Message] = field(default_factory=list)  # written here, in the order of their stamps
+    tickets: dict[str, Ticket] = field(default_factory=dict)  # in the order they were sent
     usage: Counts = NO_USAGE
     archived: bool = False
     deleted: bool = False
@@ -131,8 +159,11 @@ class Session:
         return self.path_entries() + sorted(tail, key=lambda entry: entry.message.stamp)
 
     def is_hidden(self, row: Message) -> bool:
-        """A row of ours is hidden exactly when it is not in its home session's messages()."""
-        return row.listed and not any(entry.message is row for entry in self.read())
+        """A row of ours is hidden exactly when it is not in its home session's messages(), unless it is queued."""
+        return row.listed and row.queued_at is None and not any(entry.message is row for entry in self.read())
 
     def waiting(self) -> list[Turn]:
         return [turn for turn in self.open if turn.status == "waiting"]
+
+    def queue(self) -> list[Ticket]:
+        return [ticket for ticket in self.tickets.values() if ticket.turn.status == "pending"]

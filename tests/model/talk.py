@@ -13,7 +13,7 @@ import palaver
 from .bench import PICK, Bench, is_open, text
 from .fold import options
 from .model import open_tools
-from .nouns import KEYS, Turn
+from .nouns import KEYS, Session, Turn
 
 MALFORMED = (
     {"type": "text-delta", "id": "nobody", "delta": "x"},
@@ -38,6 +38,9 @@ class Talk(Bench):
     def _begin(self, pick: int, shape: int, current: bool = False) -> int:
         session = self.choose(pick)
         assert session is not None
+        return self._begin_in(session, shape, current)
+
+    def _begin_in(self, session: Session, shape: int, current: bool = False) -> int:
         owner, _ = self.writer(shape)
         given, messages = self.words(shape)
         expected = session.revision if current else None
@@ -63,21 +66,27 @@ class Talk(Bench):
         self.note("commit with a stale revision" if whole else "begin with a stale revision")
 
     @precondition(is_open)
-    @rule(pick=PICK, answered=st.booleans(), counted=st.booleans())
-    def commit(self, pick: int, answered: bool, counted: bool) -> None:
+    @rule(pick=PICK, answered=st.booleans(), counted=st.booleans(), tool=st.sampled_from([None, "open", "answered"]))
+    def commit(self, pick: int, answered: bool, counted: bool, tool: str | None) -> None:
         session = self.choose(pick)
         assert session is not None
+        self._commit(session, pick, answered, counted, tool)
+        self.note("commit")
+
+    def _commit(self, session: Session, by: int, answered: bool, counted: bool, tool: str | None) -> Turn:
         new = self.new()
         messages: list[dict[str, Any]] = [{"role": "user", "id": f"u-{new}", "parts": [text(f"whole {new}")]}]
         if answered:
             metadata = {"usage": {"input": 3, "output": 4}} if counted else {}
-            messages.append({"role": "assistant", "metadata": metadata, "parts": [text(f"answer {new}")]})
+            called = {"type": "tool-run", "toolCallId": f"c-{new}", "state": "input-available", "input": {"q": 1}}
+            tools = {None: [], "open": [called], "answered": [called | {"state": "output-available", "output": [new]}]}
+            messages.append({"role": "assistant", "metadata": metadata, "parts": [text(f"answer {new}"), *tools[tool]]})
         info, turn = self.both(
-            lambda: self.session(session.id, pick).commit(messages),
+            lambda: self.session(session.id, by).commit(messages),
             lambda _: self.world.commit(session.id, messages),
         )
         turn.id = info.id
-        self.note("commit")
+        return self.world.turns[turn.key]
 
     @precondition(lambda self: self.choose_turn(0, "streaming"))
     @rule(pick=PICK, picks=st.lists(PICK, min_size=1, max_size=10), at_once=st.booleans())

@@ -3,22 +3,32 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 
 import pytest
 
+from ..fold.sdk import Oracle
+from .bench import CONTEXTS
 from .machine import REACHED
 from .runs import run
 
 # What a run must have come across; otherwise it says nothing about it.
+pytestmark = pytest.mark.xdist_group("model")  # one run for all of them
+
 RULES = """
 create | spawn | begin | exchange | ask a tool | append | malformed chunk | commit | usage | wait | resume | late result
 seal completed | seal failed | seal aborted | begin with a stale revision | commit with a stale revision
 resolve: output | resolve: error | resolve: approve | resolve: deny | regenerate | edit | edit beside an open turn
-undo | redo | move
+undo | redo | move | interjection
 rewind to turn | rewind to message | fork at head | fork at turn | fork at message | fork at open turn | fork at stray
 fork at open message | archive | archive with an open turn | delete | foreign rows | foreign session | adopt
 foreign rows beside an open turn | adopt everywhere | time passes | second writer | one of two writers dies | crash
 reopen | race | unarchive | undelete | usage in the stream
+enqueue | enqueue beside an open turn | enqueue again | enqueue with another content | claim | claim nothing
+claim by id | claim by id: refused | claim with a stale revision | cancel | cancel what was cancelled
+a line | a line beside others | failed start | left by an exception | claimed by one who dies
+compact: whole | compact: turn | compact: off the path | compact: stale | prune | prune nothing | long talk
+long talk with others beside it
 """
 CHUNKS = """
 start | start-step | finish-step | finish | abort | error | message-metadata | data-note | text-start | text-delta
@@ -32,19 +42,25 @@ recovered onto the path | recovered as a stray | recovery waits | adopted | adop
 take-in at seal | take-in at recover | deleted with an open turn | closed with an open turn | move to a stray
 refused: HeadConflict | refused: NothingToUndo | refused: MessageNotFound | refused: SessionArchived
 refused: SessionDeleted | refused: TurnSealed | refused: TurnWaiting | refused: UsageConflict
+given back | not given back twice | recovered into the queue | claimed beside an open turn | nothing to claim
+sent again: pending | sent again: aborted | deleted with a queue | refused: QueueConflict | refused: MessageCancelled
+refused: MessageFired | compact beside an open turn | adopted for a summary | refused: NotOnPath | refused: BadValue
+refused: Refused | answered again before a summary
+context: kept turns | context: a summary of everything | context: a pruned output | context: an open tool is closed
 """
 
-
-EXAMPLES = 150
+EXAMPLES = 60
+LONG = 300
 
 
 @pytest.fixture(scope="module")
 def outcome() -> BaseException | None:
     """One run for the whole file: what it raised, or None. What it missed is looked for in a few short ones more."""
     REACHED.clear()
+    CONTEXTS.clear()
     try:
         run(EXAMPLES)
-        for seed in range(1, 7):
+        for seed in range(1, 11):
             if missed():
                 run(EXAMPLES // 5, seed=seed)
     except Exception as failure:
@@ -62,9 +78,20 @@ def test_the_run_came_across_every_rule_and_every_branch(outcome: BaseException 
     assert missed() == []
 
 
+def test_the_sdk_takes_every_context_that_a_run_ended_with(outcome: BaseException | None) -> None:
+    assert outcome is None, "the run ended before its time"
+    seen = [(context, ours) for context, ours in CONTEXTS if context]
+    assert len(seen) > EXAMPLES // 2
+    with closing(Oracle()) as oracle:
+        answers = oracle.ask_many("validate", [context for context, _ in seen])
+    for (context, ours), answer in zip(seen, answers, strict=True):
+        assert answer["ok"], (answer, context)
+        assert answer["modelMessages"] == ours
+
+
 @pytest.mark.long
-def test_the_store_reads_as_its_model_for_ten_times_as_long() -> None:
-    run(10 * EXAMPLES, seed=time.time_ns() % 2**32)
+def test_the_store_reads_as_its_model_for_much_longer() -> None:
+    run(LONG, seed=time.time_ns() % 2**32)
 
 
 def missed() -> list[str]:

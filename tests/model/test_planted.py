@@ -8,7 +8,8 @@ from typing import Any
 import pytest
 
 from palaver import recorder
-from palaver.core import prelude, recovery, refs, sealing, transcript, visibility
+from palaver.core import context, loose, pending, prelude, queue, recovery, refs, sealing, transcript, visibility
+from palaver.db.queries import Q
 
 from .runs import run
 
@@ -41,6 +42,14 @@ def the_tail_is_not_in_order(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(transcript, "read_tail", lambda tx, session: sorted(read(tx, session), key=lambda m: m.role))
 
 
+def loose_rows_are_taken_in_last(patch: pytest.MonkeyPatch) -> None:
+    def take_in(tx: Any, turn: Any, found: Any) -> None:
+        for line in [line for message in found for line in loose.lines_of(tx, message)]:
+            turn.add(tx, line.kind, line.ref, line.client_id, line.salt, line.leaf)
+
+    patch.setattr(loose, "take_in", take_in)
+
+
 def loose_rows_are_adopted_under_an_open_turn(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(prelude, "stands_still", lambda tx, head: False)
 
@@ -58,15 +67,56 @@ def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(sealing, "close_parts", lambda turn, status: None)
 
 
+def a_cancelled_message_can_be_claimed(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(queue, "_named", lambda tx, session, key: tx.one(Q.find_queued, session=session, id=key))
+
+
+class Forgetful:
+    """A transaction in which every claim is the first."""
+
+    def __init__(self, tx: Any) -> None:
+        self._tx = tx
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._tx, name)
+
+    def one(self, statement: Any, **given: Any) -> Any:
+        row = self._tx.one(statement, **given)
+        return (*row[:2], 1) if row and statement is Q.queued_turn else row
+
+
+def a_message_is_given_back_twice(patch: pytest.MonkeyPatch) -> None:
+    give_back = pending.give_back
+    patch.setattr(pending, "give_back", lambda tx, *rest: give_back(Forgetful(tx), *rest))
+
+
+def a_claimed_message_keeps_its_old_place(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(Q, "restamp_message", Q.set_message_metadata)
+
+
+def a_context_keeps_what_was_summarised(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(context, "_after_summary", lambda tx, turn, messages: messages)
+
+
+def a_context_shows_what_was_pruned(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(context, "_pruned", lambda tx, turn: set())
+
+
 PLANTED = [
     nothing_is_hidden,
     nothing_comes_back,
     undo_stops_at_a_begin,
     recovery_makes_only_strays,
     the_tail_is_not_in_order,
+    loose_rows_are_taken_in_last,
     loose_rows_are_adopted_under_an_open_turn,
     usage_is_counted_twice,
     open_tools_stay_open,
+    a_cancelled_message_can_be_claimed,
+    a_message_is_given_back_twice,
+    a_claimed_message_keeps_its_old_place,
+    a_context_keeps_what_was_summarised,
+    a_context_shows_what_was_pruned,
 ]
 
 

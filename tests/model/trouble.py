@@ -33,6 +33,17 @@ class Trouble(Talk):
             self.world.foreign_message(session.id, *message)
         self.note("foreign rows beside an open turn" if session.standing() else "foreign rows")
 
+    @precondition(is_open)
+    @rule(pick=PICK, shape=PICK, ends=st.booleans())
+    def interjection(self, pick: int, shape: int, ends: bool) -> None:
+        """Another program writes between a question and its answer."""
+        key = self._begin(pick, shape)
+        self._write_foreign(self.world.sessions[self.world.turns[key].session], ["user", "assistant"])
+        self._append(self.world.turns[key], [0, 0], at_once=False)
+        if ends:
+            self._seal(self.world.turns[key], "completed")
+        self.note("interjection")
+
     @precondition(has_room)
     @rule(roles=st.lists(st.sampled_from(["user", "assistant"]), max_size=3))
     def foreign_session(self, roles: list[str]) -> None:
