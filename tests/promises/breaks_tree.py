@@ -33,14 +33,14 @@ def foreign_keys_are_off_for_readers() -> None:
     """The writing connection alone minds them."""
     from palaver.db.sqlite import SqliteDatabase
 
-    borrow = SqliteDatabase._borrow
+    borrow = SqliteDatabase.borrow
 
     def careless(self: SqliteDatabase) -> Any:
         connection = borrow(self)
         connection.execute("PRAGMA foreign_keys=OFF")
         return connection
 
-    SqliteDatabase._borrow = careless  # type: ignore[method-assign]
+    SqliteDatabase.borrow = careless  # type: ignore[method-assign]
 
 
 def _after_delete(*statements: str) -> None:

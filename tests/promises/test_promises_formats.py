@@ -84,6 +84,16 @@ SCHEMAS: dict[int, dict[str, str]] = {
         "schema_migrations": "version name applied_at",
     },
 }
+SCHEMAS[2] = SCHEMAS[1] | {
+    "turns": SCHEMAS[1]["turns"] + " live",
+    "journal": "session_id seq statement data",
+    "settings": "name value",
+}
+SCHEMAS[3] = SCHEMAS[2] | {
+    "queue": "session_id id turn_id payload queued_at claims",
+    "deliveries": "source delivery_id session_id turn_id payload at",
+    "pruned": "part_id session_id at",
+}
 
 
 def columns(path: str) -> dict[str, list[str]]:

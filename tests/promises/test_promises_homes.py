@@ -126,6 +126,8 @@ def test_promise_023_no_shipped_statement_assigns_them() -> None:
     updates = [m for query in Q for m in [re.match(r"UPDATE (\w+) SET (.*?)(?: WHERE|;)", query.text)] if m]
     assert {m[1] for m in updates} >= set(fixed)
     for match in updates:
+        if "restamp_message" in {query.name for query in Q if query.text.startswith(match[0])}:
+            continue  # a queued message gets its created_at when it fires
         assert not fixed.get(match[1], set()) & set(re.findall(r'("?\w+"?) =', match[2])), match[0]
 
 
@@ -168,6 +170,7 @@ WHOLE_STORE = {  # what looks everywhere by its meaning: verify, adopt, export o
     *("export_turn_edges", "export_message_edges", "export_reflog_edges"),
     *("all_turns", "all_sessions", "heads_without_session", "misplaced_parts", "hoisted_parts", "uneven_messages"),
     *("homeless_messages", "sessions_with_loose_rows", "find_id_tails", "messages_per_turn", "count_turns"),
+    *("journaled_sessions", "any_session", "import_live"),
 }
 
 
@@ -186,7 +189,7 @@ def test_promise_028_no_shipped_statement_scans_a_table_that_holds_json(path: st
 
 def _scans(steps: list[str], text: str) -> list[str]:
     """Scans of whole tables; a recursive query's own rows and the index of open turns are small."""
-    found = [re.match(r"SCAN (\w+)( USING INDEX turns_open)?", step) for step in steps]
+    found = [re.match(r"SCAN (\w+)( USING INDEX turns_live)?", step) for step in steps]
     names = [m[1] for m in found if m and not m[2]]
     return [name for name in names if _table(name, text) in HOLDS_JSON | {"turn_entries"}]
 

@@ -225,6 +225,7 @@ TRIGGER = {
     "auth_subject": "svc:cron",
     "not_yet_invented": {"deep": [1.5, True]},
 }
+AGAIN = TRIGGER | {"delivery_id": "d-2"}
 
 
 def test_promise_068_the_trigger_envelope_of_a_non_human_turn_is_kept(path: str) -> None:
@@ -232,14 +233,14 @@ def test_promise_068_the_trigger_envelope_of_a_non_human_turn_is_kept(path: str)
         session = store.sessions.create("a")
         with session.turn("wake up", trigger=TRIGGER) as turn:
             turn.append([*TEXT, delta("up")])
-        session.commit("again", trigger=TRIGGER)
+        session.commit("again", trigger=AGAIN)
         session.commit("a person")
     kept = query(path, "SELECT role, metadata_json -> 'trigger' FROM chat_messages ORDER BY created_at")
     assert [role for role, _ in kept] == ["user", "assistant", "user", "user"]
-    assert [trigger and json.loads(trigger) for _, trigger in kept] == [TRIGGER, None, TRIGGER, None]
+    assert [trigger and json.loads(trigger) for _, trigger in kept] == [TRIGGER, None, AGAIN, None]
     with palaver.open(path) as store:
         shown = [m.get("metadata", {}).get("trigger") for m in store.sessions.get(session.id).messages()]
-    assert shown == [TRIGGER, None, TRIGGER, None]
+    assert shown == [TRIGGER, None, AGAIN, None]
 
 
 PROMPTS = ["You are kind. " * 200, "Du bist höflich, naïve 漢字 \U0001f4a9\r\n\tend ", ""]

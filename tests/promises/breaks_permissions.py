@@ -1,0 +1,99 @@
+"""Breaks of the promises about permissions."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .sabotage import planted
+
+
+@planted
+def snapshots_name_the_rules_of_now() -> None:
+    """Changing a session's rules changes what its old turns were granted."""
+    from palaver.rulebook import Rulebook
+
+    write = Rulebook._write
+
+    def everywhere(self: Any, tx: Any, rules: Any, *rest: Any) -> None:
+        write(self, tx, rules, *rest)
+        tx._execute("UPDATE turns SET facts_json = json_remove(facts_json, '$.permissions_granted')", ())
+
+    Rulebook._write = everywhere  # type: ignore[method-assign]
+
+
+@planted
+def what_was_used_is_not_noted() -> None:
+    from palaver import Turn
+
+    Turn.used = lambda self, permission: None  # type: ignore[method-assign]
+
+
+@planted
+def any_field_name_will_do() -> None:
+    """A rule by other names is taken, as far as it goes."""
+    from palaver import permissions
+
+    check = permissions.check_rule
+    names = {"tool": "permission", "glob": "pattern", "effect": "action", "decision": "action"}
+
+    def leniently(given: Any, source: str = "session") -> dict[str, Any]:
+        return check({names.get(key, key): value for key, value in given.items()}, source)
+
+    permissions.check_rule = leniently
+
+
+@planted
+def fields_of_others_are_dropped() -> None:
+    from palaver import permissions
+
+    check = permissions.check_rule
+    known = ("permission", "pattern", "action", "source", "added_at")
+    permissions.check_rule = lambda *given: {k: v for k, v in check(*given).items() if k in known}
+
+
+@planted
+def a_rule_is_the_projects_by_default() -> None:
+    from palaver import permissions
+
+    check = permissions.check_rule
+    permissions.check_rule = lambda given, source="project": check(given, source)
+
+
+@planted
+def rules_of_every_scope_are_stored() -> None:
+    """A rule of the host that is given to add() becomes the session's."""
+    from palaver.rulebook import Rulebook
+
+    add = Rulebook.add
+
+    def anyway(self: Any, *given: Any, **named: Any) -> dict[str, Any]:
+        return add(self, *given, **{**named, "source": "session"})
+
+    Rulebook.add = anyway  # type: ignore[method-assign]
+
+
+@planted
+def a_star_does_not_stop_at_a_slash() -> None:
+    from palaver import globs, permissions
+
+    permissions.match_path = lambda pattern, path: globs._match(pattern, path)
+
+
+@planted
+def names_are_not_normalised() -> None:
+    """An accent in two characters is not the accent in one."""
+    from palaver import globs
+
+    globs._normal = lambda text: text
+
+
+@planted
+def the_last_place_is_taken_first() -> None:
+    """What lies between two stars is looked for from the end."""
+    from palaver import globs
+
+    def from_the_end(self: Any, text: str, start: int, end: int) -> int:
+        places = range(end - self.width, start - 1, -1)
+        return next((at for at in places if self.fits(text, at)), -1)
+
+    globs._Piece.find = from_the_end  # type: ignore[method-assign]

@@ -1,0 +1,73 @@
+"""Processes that die in the middle of a claim, and what plain SQL says of the rows they leave.
+
+`python -m tests.promises.support_queue PATH SESSION MOMENT` claims, and dies: `inside` its transaction or `after` it.
+"""
+
+from __future__ import annotations
+
+import os
+import signal
+import subprocess
+import sys
+from pathlib import Path
+from typing import Any
+
+import apsw
+
+import palaver
+from palaver.db.queries import Q
+
+from .sabotage import plant_from_environment
+
+ROOT = Path(__file__).parents[2]
+ROWS = """
+SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'), t.status
+  FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
+  JOIN turn_entries e ON e.ref = m.id AND e.kind = 'message' JOIN turns t ON t.id = e.turn_id
+ WHERE m.session_id = ? AND m.role = 'user' ORDER BY m.created_at
+"""
+
+
+def query(path: str, text: str, *values: Any) -> list[tuple[Any, ...]]:
+    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    try:
+        return db.execute(text, values).fetchall()
+    finally:
+        db.close()
+
+
+def rows(path: str, session_id: str) -> dict[str, tuple[int | None, str]]:
+    """What each message of the user says (queued_at), and what its turn is."""
+    return {text: (queued_at, status) for text, queued_at, status in query(path, ROWS, session_id)}
+
+
+def claim_and_die(path: str, session_id: str, moment: str) -> None:
+    run = subprocess.run(
+        [sys.executable, "-m", "tests.promises.support_queue", path, session_id, moment], cwd=ROOT, timeout=120
+    )
+    assert run.returncode == -signal.SIGKILL
+
+
+def die() -> None:
+    os.kill(os.getpid(), signal.SIGKILL)
+
+
+def die_inside(tx: Any, session_id: str) -> None:
+    """The claim's own statements have run, and nothing is committed."""
+    assert tx.one(Q.pending, session=session_id) is None
+    die()
+
+
+def main(path: str, session_id: str, moment: str) -> None:
+    store = palaver.open(path)
+    if moment == "inside":
+        from palaver.core import previews
+
+        previews.recompute = die_inside  # it is called last
+    store.sessions.get(session_id).claim()
+    die()
+
+
+if __name__ == "__main__":
+    plant_from_environment()
+    main(*sys.argv[1:])

@@ -1,0 +1,214 @@
+"""Processes that write one file against each other, and what their history says.
+
+A process runs one of the jobs of support_writers_child: it prints `ready`, waits for a line, works, prints a report. In
+a race every process notes each commit in a file of its own, before and after; so the history of one that was killed is
+known too.
+"""
+
+from __future__ import annotations
+
+import json
+import os
+import subprocess
+import sys
+import threading
+from bisect import bisect_left
+from collections import Counter
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from itertools import accumulate
+from pathlib import Path
+from typing import Any, NamedTuple
+
+import apsw
+
+ROOT = Path(__file__).parents[2]
+PATIENCE = 600.0
+PIECES = 3  # messages of a commit: all of them are there, or none
+Report = dict[str, Any]
+
+
+# ---------------------------------------------------------------- processes
+
+
+class Process:
+    """One job in a process of its own. Whatever it does, it is over after `end`."""
+
+    def __init__(self, job: str, **options: Any) -> None:
+        self._process = subprocess.Popen(
+            [sys.executable, "-m", "tests.promises.support_writers_child", json.dumps({"job": job, **options})],
+            cwd=ROOT,
+            stdin=subprocess.PIPE,
+            stdout=subprocess.PIPE,
+            text=True,
+        )
+        self._alarm = threading.Timer(PATIENCE, self._process.kill)
+        self._alarm.daemon = True
+        self._alarm.start()
+
+    def hear(self) -> str:
+        assert self._process.stdout is not None
+        line = self._process.stdout.readline()
+        assert line, f"a process ended early, with status {self._process.wait(PATIENCE)}"
+        return line.rstrip("\n")
+
+    def tell(self, line: str = "go") -> None:
+        assert self._process.stdin is not None
+        self._process.stdin.write(line + "\n")
+        self._process.stdin.flush()
+
+    def report(self) -> Report:
+        said: Report = json.loads(self.hear())
+        return said
+
+    def is_over(self) -> bool:
+        return self._process.poll() is not None
+
+    def end(self) -> None:
+        self._alarm.cancel()
+        if not self.is_over():
+            self._process.kill()
+        self._process.wait(PATIENCE)
+        for pipe in (self._process.stdin, self._process.stdout):
+            assert pipe is not None
+            try:
+                pipe.close()
+            except BrokenPipeError:  # it did not want to hear our last word
+                pass
+
+
+@contextmanager
+def processes(jobs: Sequence[dict[str, Any]]) -> Iterator[list[Process]]:
+    """All are ready; none outlives the block."""
+    started = [Process(**job) for job in jobs]
+    try:
+        for process in started:
+            assert process.hear() == "ready"
+        yield started
+    finally:
+        for process in started:
+            process.end()
+
+
+def together(jobs: Sequence[dict[str, Any]]) -> list[Report]:
+    """Start all at once; their reports."""
+    with processes(jobs) as started:
+        for process in started:
+            process.tell()
+        return [process.report() for process in started]
+
+
+# ---------------------------------------------------------------- plain SQL
+
+
+@contextmanager
+def judge(path: str) -> Iterator[apsw.Connection]:
+    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
+    connection.set_busy_timeout(10_000)
+    try:
+        yield connection
+    finally:
+        connection.close()
+
+
+def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
+    with judge(path) as connection:
+        return connection.execute(sql, params).fetchall()
+
+
+def wal_size(path: str) -> int:
+    """Without opening it: closing a file of the database drops the locks of whoever has it open in this process."""
+    try:
+        return os.stat(path + "-wal").st_size
+    except FileNotFoundError:
+        return 0
+
+
+# ---------------------------------------------------------------- the history of a race
+
+
+class Asked(NamedTuple):
+    """One commit: who asked for it, on which revision, when, and how it ended (None: nobody knows)."""
+
+    who: str
+    expected: int
+    began: float
+    ended: float
+    outcome: str | None
+
+
+def commit_of(who: str) -> list[dict[str, Any]]:
+    roles = ("user", "assistant", "user")
+    return [{"role": roles[n], "parts": [{"type": "text", "text": f"{who}/{n}"}]} for n in range(PIECES)]
+
+
+class Race:
+    """Moves of one session's head that many wanted to make: what each was told, and what the file holds."""
+
+    def __init__(self, history: list[Asked], moves: list[tuple[int, str]], written: list[str]) -> None:
+        self.history = history
+        self.moves = moves  # (revision, text of a message in its turn)
+        self.written = Counter(text.partition("/")[0] for text in written)  # messages anywhere in the file
+        self.outcomes = Counter(asked.outcome for asked in history)
+
+    def problems(self) -> list[str]:
+        return [*self._landed(), *self._told(), *self._order()]
+
+    def _landed(self) -> Iterator[str]:
+        """Every revision was won by one commit, which is there whole; nothing else is there."""
+        by_revision: dict[int, Counter[str]] = {}
+        for revision, text in self.moves:
+            by_revision.setdefault(revision, Counter())[text.partition("/")[0]] += 1
+        for revision in range(1, max(by_revision, default=0) + 1):
+            if list(by_revision.get(revision, Counter()).values()) != [PIECES]:
+                yield f"revision {revision} holds {dict(by_revision.get(revision, {}))}"
+        self.landed = {who: revision for revision, whose in by_revision.items() for who in whose}
+        for who, count in self.written.items():
+            if count != PIECES or who not in self.landed:
+                yield f"{count} messages of {who} are in the file, which landed at {self.landed.get(who)}"
+
+    def _told(self) -> Iterator[str]:
+        """Who was told that it won, won on the revision it named; who was told that it lost left nothing."""
+        for asked in self.history:
+            at = self.landed.get(asked.who)
+            if asked.outcome == "won" and at != asked.expected + 1:
+                yield f"{asked.who} won on {asked.expected}, and landed at {at}"
+            if asked.outcome == "lost" and at is not None:
+                yield f"{asked.who} lost, and landed at {at}"
+
+    def _order(self) -> Iterator[str]:
+        """Who began after another was told that it won, came after it."""
+        won = sorted((a for a in self.history if a.outcome == "won"), key=lambda a: a.ended)
+        ends, highest = [a.ended for a in won], list(accumulate((a.expected for a in won), max))
+        for asked in won:
+            before = bisect_left(ends, asked.began)
+            if before and highest[before - 1] > asked.expected:
+                yield f"{asked.who} began after revision {highest[before - 1] + 1}, and won {asked.expected + 1}"
+
+
+def race_of(path: str, session_id: str, folder: Path) -> Race:
+    """A race between processes, from the notes that they left and from the file."""
+    history = [asked for notes in folder.glob("notes-*") for asked in _read_notes(notes)]
+    with judge(path) as db:
+        moves = db.execute(MOVES, (session_id,)).fetchall()
+        written = db.execute("SELECT data_json ->> '$.text' FROM chat_parts").fetchall()
+    return Race(history, [(int(a), str(b)) for a, b in moves], [str(row[0]) for row in written])
+
+
+MOVES = """
+SELECT r.revision, p.data_json ->> '$.text' FROM reflog r
+  JOIN turn_entries e ON e.turn_id = r.turn_id AND e.kind = 'message' JOIN chat_parts p ON p.message_id = e.ref
+ WHERE r.session_id = ? AND r.revision > 0
+"""
+
+
+def _read_notes(notes: Path) -> Iterator[Asked]:
+    began: dict[str, tuple[int, float]] = {}
+    for line in notes.read_text().splitlines():
+        kind, who, expected, at = json.loads(line)
+        if kind == "asked":
+            began[who] = (expected, at)
+        else:
+            yield Asked(who, *began.pop(who), at, kind)
+    for who, (expected, at) in began.items():  # it was killed: nobody was told
+        yield Asked(who, expected, at, at, None)
