@@ -8,6 +8,8 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver import ids
+from palaver.clock import now_ms
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
@@ -18,6 +20,14 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
+    """A test that turned the clock far ahead leaves no ids of that time to the next one."""
+    yield
+    if ids._last > (now_ms() + 60_000) * ids._PER_MS:
+        ids._last = 0
 
 
 @pytest.fixture

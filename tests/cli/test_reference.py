@@ -13,6 +13,7 @@ from typing import Any
 import click
 import pytest
 
+import palaver
 from palaver.cli.command import Command
 from palaver.cli.exits import CODES
 from palaver.cli.program import COMMANDS, cli
@@ -33,9 +34,14 @@ RUNS = {
     "redo": ["redo", "ticket-7"],
     "adopt": ["adopt"],
     "materialise": ["materialise", "ticket-7"],
+    "queue": ["queue", "ticket-7", "And then?"],
+    "permit": ["permit", "ticket-7", "bash", "git *"],
+    "compact": ["compact", "ticket-7", "So far, so good."],
+    "context": ["context", "ticket-7"],
     "archive": ["archive", "@"],
     "rm": ["rm", "@"],
     "verify": ["verify"],
+    "rebuild": ["rebuild", "--check", "--store", "full.db"],
     "export": ["export", "-o", "out.jsonl"],
     "import": ["import", "in.jsonl", "--store", "new.db"],
     "doctor": ["doctor"],
@@ -105,6 +111,7 @@ def answers(filled: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str,
     shutil.copy(filled, home / "talks.db")
     runner = Cli(home, home / "talks.db")
     runner.ok("export", "-o", "in.jsonl", "--format", "jsonl")
+    palaver.open(home / "full.db", events="full").close()
     found = {}
     for name, args in RUNS.items():
         done = runner(*args, "--json")

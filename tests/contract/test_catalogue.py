@@ -141,7 +141,8 @@ def test_every_connection_has_the_pragmas_of_the_contract(store: palaver.Store) 
     for connection in found:
         assert connection.pragma("journal_mode") == "wal"
         assert connection.pragma("foreign_keys") == 1
-        assert connection.pragma("busy_timeout") == 5000
+        if connection.pragma("query_only"):
+            assert connection.pragma("busy_timeout") == 5000  # a writer's waiting is our own: to the caller's deadline
 
 
 def test_chunks_are_committed_with_synchronous_normal_and_boundaries_with_full(store: palaver.Store) -> None:

@@ -33,7 +33,8 @@ PUBLIC = {
     "store": {"sessions", "close", "search", "commit", "gc", "vacuum", "verify", "backup"},
     "session": {
         "id", "revision", "turn", "messages", "context", "fork", "rewind", "undo", "at", "history",
-        "archive", "unarchive", "delete", "waiting", "resume",
+        "archive", "unarchive", "delete", "waiting", "resume", "enqueue", "claim", "cancel", "permissions", "compact",
+        "prune", "follow",
     },
     "turn": {"id", "write", "usage", "resolve", "wait", "touched", "used"},
 }  # fmt: skip

@@ -23,6 +23,8 @@ EXAMPLES = {
         "expected revision 0 found 1\nsession ['from here']\nrescued ['from there']\n"
         "refused: ['from here', 'somebody else was faster']\n"
     ),
+    "send_while_it_runs.py": "system The build was fixed.\nuser And run the tests.\nassistant They pass.\n",
+    "record_with_asyncio.py": "Every word is kept . \n",
     "resume_after_a_crash.py": "aborted | Once upon a \ncompleted | Once upon a time.\n",
 }
 
