@@ -12,7 +12,7 @@ import pytest
 from .history import History
 from .killing import judge, run, start
 
-DETERMINED = {"seed": 1, "repeatable": True, "save_buffer_ms": 1e9, "checkpoint_pages": 40}
+DETERMINED = {"seed": 1, "repeatable": True, "trim_after": 3600, "save_buffer_ms": 1e9, "checkpoint_pages": 40}
 
 
 def killed_everywhere(folder: Path, workload: str, start_from: Path | None = None, **more: Any) -> list[dict[str, Any]]:

@@ -24,7 +24,7 @@ from . import sabotage, vfs
 from .history import Log
 
 WORDS = ["the", "quick", "fox", "über", "„naïve“", "漢字", "\N{FOX FACE}", "\\", '"', "\n\t", "{}", "'", "\x7f"]
-OPEN = ("durability", "save_buffer_ms")
+OPEN = ("durability", "save_buffer_ms", "trim_after")
 Chunk = dict[str, Any]
 
 

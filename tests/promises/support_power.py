@@ -72,7 +72,7 @@ class Recorder:
         sqlite._CHECKPOINT_PAGES = 40  # so that a short run has checkpoints, too
         self.log: list[Op] = [["state", state(apsw.Connection(":memory:")), False]]
         self._vfs = _FileSystem(self.log)
-        self.store = palaver.open(path, durability=durability)
+        self.store = palaver.open(path, durability=durability, trim_after=3600)
         self._judge = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY, vfs="logged")
         self.did(boundary=False)
 
