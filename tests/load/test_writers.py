@@ -22,7 +22,7 @@ from .jobs import WORDS
 
 WAL_LIMIT = 64 << 20
 SHARE = 0.5  # of who got least, in what the one got who got most
-OVERTAKEN = 25  # questions of others between asking and being served, for each process in the crowd
+OVERTAKEN = 40  # questions of others between asking and being served, for each process in the crowd
 WORST_WAIT = 0.5  # seconds; only the long run holds it
 BY_PLACE = """
 SELECT m.rowid, p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
