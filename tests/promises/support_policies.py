@@ -175,7 +175,7 @@ def pour(path: str, options: dict[str, Any], pause: float) -> None:
 def power(path: str, log: str, options: dict[str, Any], turns: int) -> None:
     """Every kind of write, over a file system that keeps a log of what reached the disk."""
     palaver_open = palaver.open
-    palaver.open = lambda *given, **named: palaver_open(*given, **named, **options, trim_after=1e9)
+    palaver.open = lambda *given, **named: palaver_open(*given, **{**named, **options, "trim_after": 1e9})
     recorder = support_power.Recorder(path, "boundary")
     session = recorder.store.sessions.create(agent="cut")
     recorder.did(boundary=True)
