@@ -7,7 +7,6 @@ the lock) it tries again later; whoever needs it done meets the same error where
 
 from __future__ import annotations
 
-import logging
 import threading
 import weakref
 from collections.abc import Callable
@@ -16,7 +15,6 @@ from .clock import monotonic
 from .errors import PalaverError, StoreClosed
 
 _IDLE, _AGAIN = 60.0, 1.0  # seconds
-_log = logging.getLogger("palaver")
 
 
 class Keeper:
@@ -73,4 +71,8 @@ class Keeper:
 
 
 def put_off(error: Exception) -> None:
-    _log.warning("housekeeping is put off: %s", error, exc_info=not isinstance(error, PalaverError))
+    import logging  # when it is needed: a start without it is a tenth faster
+
+    logging.getLogger("palaver").warning(
+        "housekeeping is put off: %s", error, exc_info=not isinstance(error, PalaverError)
+    )

@@ -35,6 +35,7 @@ from .core import (
 from .core.compaction import Compaction
 from .core.prelude import Room
 from .core.response import LARGE
+from .core.tips import Tip
 from .core.turns import OpenTurn
 from .db.database import Database, Tx
 from .db.queries import Q
@@ -43,7 +44,6 @@ from .errors import (
     ChunkGap,
     HeadConflict,
     PalaverError,
-    SessionNotFound,
     TurnSealed,
     TurnWaiting,
     UsageConflict,
@@ -147,7 +147,35 @@ class Turn:
 
     def write(self, chunk: Chunk, *, at: int | None = None) -> None:
         """Keep one chunk. When this returns it survives the process, unless `save_on` says later."""
-        self.append((chunk,), at=at)
+        if at is not None:
+            self.append((chunk,), at=at)
+            return
+        item = chunks.parse(chunk)
+        with self._lock:
+            if self._stale:
+                self._refresh()
+            self._usable()
+            self._keep_one(item)
+
+    def _keep_one(self, item: Item) -> None:
+        if item[0]["type"] in DELTAS and self._policy.at_once and "messageMetadata" not in item[0]:
+            self._keep_delta(item)
+        else:
+            _refuse_what_is_ours(item[0])
+            self._keep([item])
+
+    def _keep_delta(self, item: Item) -> None:
+        """What comes most: nothing but a row for the chunk is due, unless the part's own row is."""
+        touched = self._state.fold.apply(item[0])
+        try:
+            if self._is_plain(item[0], touched):
+                self._insert(item[1])
+            else:
+                self._store([item], [touched])
+        except BaseException:
+            self._stale = True
+            raise
+        self._state.chunks += 1
 
     def append(self, given: Iterable[Chunk], *, at: int | None = None) -> None:
         """Keep chunks, all or none. `at` says how many were stored before: chunks stored already are not doubled."""
@@ -157,9 +185,11 @@ class Turn:
             self._usable()
             if at is not None:
                 items = items[self._stored(items, at) :]
-            for parsed, _ in items:
-                _refuse_what_is_ours(parsed)
-            if items:
+            if len(items) == 1:
+                self._keep_one(items[0])
+            elif items:
+                for parsed, _ in items:
+                    _refuse_what_is_ours(parsed)
                 self._keep(items)
 
     def _stored(self, items: list[Item], at: int) -> int:
@@ -273,9 +303,6 @@ class Turn:
         self._dirty.update(index for index in self._held_parts if index is not None)
 
     def _store(self, items: list[Item], touched: list[int | None]) -> None:
-        if len(items) == 1 and self._is_plain(items[0][0], touched[0]):
-            self._insert(items[0][1])
-            return
         self._dirty.update(i for i in touched if i is not None)
         waits = items[-1][0]["type"] == "finish" and bool(self._state.fold.unresolved())
         hard = waits or any(parsed["type"] == "finish-step" or _is_result(parsed) for parsed, _ in items)
@@ -289,26 +316,23 @@ class Turn:
 
     def _write_rows(self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool) -> list[int]:
         """Everything that chunks bring about; which parts were written."""
-        kinds = {parsed["type"] for parsed, _ in items}
+        kinds, is_new = {parsed["type"] for parsed, _ in items}, self._state.response_id is None
         self._write_chunks(tx, items)
-        written = self._write_parts(tx, items, touched, everything=everything)
+        written = self._write_parts(tx, items, touched, everything=everything, is_new=is_new)
         if any(chunks.decoded(p.get("messageMetadata")) is not None for p, _ in items):
             response.write_metadata(tx, self._state)
         if "start" in kinds:
             response.rename_response(tx, self._state)
         if kinds & STEPS:
-            tx.later(Q.touch_session, session=self.session_id, now=now_ms())
+            tx.put(Q.touch_session, now_ms(), self.session_id)
         return written
 
-    def _is_plain(self, chunk: dict[str, Any], index: int | None) -> bool:
+    def _is_plain(self, delta: dict[str, Any], index: int | None) -> bool:
         """Nothing but a row for the chunk is due."""
-        kind = chunk["type"]
-        if self._state.response_id is None or kind not in DELTAS or index is None:
+        row = None if index is None or self._state.response_id is None else self._rows.get(index)
+        if row is None or index is None:
             return False
-        row = self._rows.get(index)
-        if row is None:
-            return False
-        row.size += len(chunk.get("delta") or chunk.get("inputTextDelta") or "")
+        row.size += len(delta.get("delta") or delta.get("inputTextDelta") or "")
         self._dirty.add(index)
         return not row.is_due(self._policy)
 
@@ -323,7 +347,7 @@ class Turn:
                 self._renumber(tx)
 
     def _write_chunks(self, tx: Tx, items: list[Item]) -> None:
-        state, guarded = self._state, False
+        state, guarded, now = self._state, False, now_ms()
         for place, (parsed, text) in enumerate(items):
             if state.response_id is None:
                 self._seq = response.open_response(tx, state) - 1
@@ -333,7 +357,7 @@ class Turn:
                 guarded = True
             self._seq += 1
             put = tx.put if len(text) < LARGE else tx.put_large
-            put(Q.insert_event, state.session_id, self._seq, "chunk", state.begin_seq, text, now_ms())
+            put(Q.insert_event, state.session_id, self._seq, "chunk", state.begin_seq, text, now)
             if len(text) >= LARGE and self._policy.at_once:
                 items[place] = (parsed, "")  # it is in the store now; the part's row is yet to be made from it
 
@@ -344,11 +368,14 @@ class Turn:
             raise turns.sealed_error(tx, self.id)
         self._seq = max(row[3], row[5] or 0)
 
-    def _write_parts(self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool) -> list[int]:
+    def _write_parts(
+        self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool, is_new: bool
+    ) -> list[int]:
         state = self._state
         due = sorted(self._dirty) if everything else sorted({i for i in touched if i is not None})
-        if due and due[-1] >= len(state.part_ids) and tx.one(Q.session_exists, session=self.session_id) is None:
-            raise SessionNotFound(self.session_id, "another program removed its row")
+        has_new = due and due[-1] >= len(state.part_ids) and not is_new  # the response's own row was looked for
+        if has_new and tx.one(Q.session_exists, session=self.session_id) is None:
+            raise heads.gone(self.session_id)
         for index in due:
             response.write_part(tx, state, index)
         for (parsed, _), place in zip(items, touched, strict=True):
@@ -563,8 +590,8 @@ class Turn:
             raise HeadConflict(state.session_id, state.base_revision, self._who_was_first(tx))
         found = loose.look(tx, moved.head, self._room.looks)
         sealing.freeze(tx, state, "completed", (lambda: loose.take_in(tx, state, found)) if found else None)
-        sealing.touch(tx, state.session_id, state.facts)
-        heads.log_advance(tx, moved.head, moved.link, kind="seal")
+        sealing.touch(tx, state.session_id, state.facts, now_ms())
+        moved.log(tx, "seal")
         head = heads.take(tx, state.session_id, stamps=1)
         turn = compaction.write(tx, head, said, compaction.scope(tx, head, keep_from))
         sealing.land(tx, head, turn, kind="compact")
@@ -628,11 +655,12 @@ class Turn:
             if moved is None:
                 return self._who_was_first(tx)
             found = loose.look(tx, moved.head, self._room.looks)
-            sealing.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
-            sealing.touch(tx, state.session_id, state.facts)
-            heads.log_advance(tx, moved.head, moved.link, kind="seal")
+            thread = sealing.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
+            sealing.touch(tx, state.session_id, state.facts, now_ms())
+            link = moved.log(tx, "seal")
             if moved.head.open_turns > 1:
                 visibility.hide_open_turns(tx, moved.head)
+        self._room.tips.put(state.session_id, Tip(state.id, moved.head.event_seq, link, thread))
         return None
 
     def _who_was_first(self, tx: Tx) -> int:

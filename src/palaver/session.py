@@ -30,8 +30,10 @@ from .core import (
     visibility,
     whole,
 )
+from .core.beginning import Begin, begin_carefully, begin_fast
 from .core.compaction import Compaction
 from .core.heads import Head
+from .core.prelude import InTheWay
 from .core.turns import Entry
 from .db.database import Tx
 from .db.queries import Q
@@ -217,23 +219,19 @@ class Session:
     def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
-        setup = Setup(**given)
-        prepared = rows.prepare(messages, setup.for_user())
-        owner = self._store.owner()
-        with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(
-                tx,
-                self._store.room,
-                self.id,
-                expected=expected,
-                stamps=len(prepared),
-                preview=preview(prepared),
-                moving_on=True,
-            )
-            setup.keep_prompt(tx)
-            facts = setup.facts() | setup.snapshot(tx, self.id)
-            state = turns.begin(tx, head, prepared, owner=owner, facts=facts)
-            triggers.deliver(tx, self.id, state.id, setup.trigger, triggers.payload(prepared))
+        setup = Setup(**given) if given else _PLAIN
+        prepared = rows.prepare(messages, setup.for_user() if given else None)
+        facts, room = setup.facts() if given else {}, self._store.room
+        wanted = Begin(
+            *(self.id, prepared, expected, preview(prepared), self._store.owner(), facts),
+            *(setup.granted, setup.keep_prompt),
+        )
+        try:
+            with self._store.db.write(hard=True) as tx:
+                state = begin_fast(tx, room, wanted)
+        except InTheWay:
+            with self._store.db.write(hard=True) as tx:
+                state = begin_carefully(tx, room, wanted)
         return self._store.track(state)
 
     def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
@@ -250,7 +248,7 @@ class Session:
         try:
             with self._store.db.write(hard=True) as tx:
                 info, tip = whole.commit_fast(tx, room, turn)
-        except whole.InTheWay:
+        except InTheWay:
             with self._store.db.write(hard=True) as tx:
                 return whole.commit_carefully(tx, room, turn._replace(preview=preview(prepared)))
         if words is not None or room.tips.has(self.id):

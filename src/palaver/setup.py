@@ -61,9 +61,12 @@ class Setup:
             tx.later(Q.put_prompt, digest=self.digest, body=self.prompt, now=now_ms())
 
     def snapshot(self, tx: Tx, session_id: str) -> dict[str, Any]:
-        """The rules in force now: the host's that were given, and the session's own."""
         row = tx.one(Q.get_permissions, session=session_id)
-        own = usable(canonical.parse(row[0])) if row is not None and row[0] != "[]" else []
+        return self.granted(row[0] if row else None)
+
+    def granted(self, stored: str | None) -> dict[str, Any]:
+        """The rules in force now: the host's that were given, and the session's own."""
+        own = usable(canonical.parse(stored)) if stored is not None and stored != "[]" else []
         return {"permissions_granted": [*(self.rules or ()), *own]} if self.rules or own else {}
 
     def refuse_snapshots(self) -> None:

@@ -13,7 +13,7 @@ from typing import Any
 from . import eventlog, ids
 from .canonical import check_column
 from .clock import monotonic, now_ms
-from .core import heads, metadata, prelude, rebuilding, sessions, trimming, verify
+from .core import heads, metadata, prelude, sessions, trimming
 from .core.journal import LOGGED, JournaledDatabase
 from .core.prelude import Room
 from .core.turns import OpenTurn
@@ -164,6 +164,8 @@ class Store:
 
     def verify(self, *, fix: bool = False) -> list[Problem]:
         """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth."""
+        from .core import verify  # when it is asked for: most starts never do
+
         if not fix:
             with self.db.read() as tx:
                 return list(verify.check(tx))
@@ -173,6 +175,8 @@ class Store:
     def rebuild(self, session_id: str | None = None, *, fix: bool = True) -> builtins.list[Problem]:
         """In a store that keeps everything (`events="full"`): make the rows of one session, or of all, again from the
         journal; what was missing or said something else. `fix=False` only compares."""
+        from .core import rebuilding
+
         if self.db is self._engine:
             raise Refused('this store keeps no journal; one that is begun with events="full" does')
         with self.db.read() as tx:
@@ -183,6 +187,8 @@ class Store:
         return found
 
     def _rebuild(self, session_id: str, fix: bool) -> builtins.list[Problem]:
+        from .core import rebuilding
+
         scratch = SqliteDatabase(":memory:")
         try:
             with self._engine.write(hard=True) as tx:

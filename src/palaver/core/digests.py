@@ -9,11 +9,13 @@ from __future__ import annotations
 
 import os
 from collections.abc import Iterable
+from functools import lru_cache
+from hashlib import sha256
 
 from ..canonical import digest
 
 TAG = b"palaver turn 1"
-
+_SALT = (16).to_bytes(8, "big")  # the length of a salt, as `canonical.digest` writes it
 
 _salts: list[bytes] = []
 os.register_at_fork(after_in_child=_salts.clear)
@@ -31,7 +33,14 @@ def new_salt() -> bytes:
 
 def leaf(salt: bytes, kind: str, stored: str) -> bytes:
     """`kind`: the role of a message (its bytes are its metadata as given) or the type of a part."""
-    return digest(salt, kind.encode(), stored.encode())
+    body, size = stored.encode(), _SALT if len(salt) == 16 else len(salt).to_bytes(8, "big")
+    return sha256(b"".join((size, salt, _named(kind), len(body).to_bytes(8, "big"), body))).digest()
+
+
+@lru_cache(256)
+def _named(kind: str) -> bytes:
+    """The field of a role or type."""
+    return len(kind.encode()).to_bytes(8, "big") + kind.encode()
 
 
 def turn(parent: bytes | None, kind: str, leaves: Iterable[bytes], blobs: Iterable[bytes] = ()) -> bytes:

@@ -52,7 +52,11 @@ def take(tx: Tx, session_id: str, *, stamps: int = 1, events: int = 1, preview: 
 def refuse_gone(head: Head) -> None:
     """Another program removed the session's row: nothing can be written there any more."""
     if not head.has_row:
-        raise SessionNotFound(head.session_id, "another program removed its row; verify() says what is left")
+        raise gone(head.session_id)
+
+
+def gone(session_id: str) -> SessionNotFound:
+    return SessionNotFound(session_id, "another program removed its row; verify() says what is left")
 
 
 def thread_of(tx: Tx, turn_id: str | None) -> Thread:
@@ -94,7 +98,7 @@ def create(
         title=title,
         preview=preview,
     )
-    _log(tx, session_id, seq=1, kind=kind, turn_id=turn_id, revision=0, at=now, reason=reason, link=b"")
+    log(tx, session_id, 1, kind, turn_id, 0, now, reason=reason, link=b"")
 
 
 def move(
@@ -112,27 +116,23 @@ def move(
     if row is None:
         raise conflict(tx, head.session_id, head.revision)
     revision, link = row
-    _log(
-        tx,
-        head.session_id,
-        seq=head.event_seq if seq is None else seq,
-        kind=kind,
-        turn_id=to,
-        revision=revision,
-        at=now_ms(),
-        ref_seq=ref_seq,
-        reason=reason,
-        link=link or b"",
-    )
+    seq = head.event_seq if seq is None else seq
+    log(tx, head.session_id, seq, kind, to, revision, now_ms(), ref_seq, reason, link=link or b"")
     return head._replace(turn_id=to, revision=revision)
 
 
 class Advance(NamedTuple):
-    """A head that has just moved from its turn to another; the line is yet to be written."""
+    """A head that has just moved from its turn to another; the line is yet to be written, after the one whose link is
+    `before`."""
 
     head: Head
     parent_id: str | None
-    link: bytes
+    before: bytes
+
+    def log(self, tx: Tx, kind: str) -> bytes:
+        """The line of it; its link."""
+        session_id, turn_id, revision, seq = self.head[:4]
+        return log(tx, session_id, seq, kind, turn_id, revision, now_ms(), link=self.before)
 
 
 def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) -> Advance | None:
@@ -143,20 +143,6 @@ def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) ->
     parent, revision, event_seq, last_at, looked_at, link, open_turns = rows[0]
     head = Head(session_id, turn_id, revision, event_seq, last_at, looked_at, None, None, open_turns)
     return Advance(head, parent, link or b"")
-
-
-def log_advance(tx: Tx, head: Head, link: bytes, *, kind: str) -> bytes:
-    """The line of a move that has just been made; `link` is that of the line before. Its own link."""
-    return _log(
-        tx,
-        head.session_id,
-        seq=head.event_seq,
-        kind=kind,
-        turn_id=head.turn_id,
-        revision=head.revision,
-        at=now_ms(),
-        link=link,
-    )
 
 
 def conflict(tx: Tx, session_id: str, expected: int | None) -> HeadConflict:
@@ -180,22 +166,22 @@ def line_link(
     return canonical.digest(before, *[b"" if field is None else str(field).encode() for field in fields])
 
 
-def _log(
+def log(
     tx: Tx,
     session_id: str,
-    *,
     seq: int,
     kind: str,
     turn_id: str | None,
     revision: int,
     at: int,
-    link: bytes,
     ref_seq: int | None = None,
     reason: str | None = None,
+    *,
+    link: bytes,
 ) -> bytes:
-    fields = (session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
-    link = line_link(link, *fields)
-    tx.put(Q.insert_line, *fields, link)
+    """The line of a move; `link` is that of the line before. Its own link."""
+    link = line_link(link, session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
+    tx.put(Q.insert_line, session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link)
     return link
 
 

@@ -16,6 +16,10 @@ from .recovery import IsDead
 from .tips import Tips
 
 
+class InTheWay(Exception):
+    """Something needs a closer look; nothing of this transaction may stay."""
+
+
 class Room:
     """What core verbs need to know about the process they run in."""
 
@@ -47,6 +51,12 @@ def ready(
     if settled.event_seq == head.event_seq and settled.revision == head.revision:
         return head
     return heads.take(tx, session_id, stamps=stamps, preview=preview)
+
+
+def refuse_loose(tx: Tx, room: Room, head: Head) -> None:
+    """Rows of another program are a closer look worth."""
+    if loose.look(tx, head, room.looks):
+        raise InTheWay
 
 
 def refuse_closed(head: Head) -> None:

@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 from .. import ids
 from ..clock import now_ms
-from ..db.database import Tx
+from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import MessageNotFound, NothingToUndo, NotOnPath, TurnNotFound
 from . import heads, metadata, sealing, visibility
@@ -33,8 +33,13 @@ def find_place(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
     """What `to=` and `at=` mean: a turn id, a message id, or the id a client knows a message by."""
     if wanted.startswith(ids.TURN):
         return _find_turn(tx, head, wanted, on_path=on_path)
+    shown = None if on_path else tx.one(Q.home_turn_of_message, message=wanted, session=head.session_id)
+    if shown is not None and not metadata.is_hidden(
+        shown[3]
+    ):  # any turn will do: all that list it list the same before
+        return _place_after(tx, shown[0], wanted, shown[1:3])
     turn_id, message_id = find_message(tx, head, wanted, on_path=on_path, in_tail=not on_path)
-    return _place_after(tx, turn_id, message_id)
+    return _place_after(tx, turn_id, message_id, tx.one(Q.parent_and_seal, turn=turn_id))
 
 
 def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> Place:
@@ -49,8 +54,6 @@ def _find_turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> Place:
 def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: bool) -> tuple[str, str]:
     """(turn, message row) for a row id or a client id; the newest wins: open turns, then from the head back."""
     rows = tx.all(Q.turns_of_message, message=wanted)
-    if rows and not on_path and _is_shown(tx, head, wanted):
-        return rows[0][0], wanted  # any turn will do: all that list a message list the same before it
     rows_open = tx.all(Q.open_turns, session=head.session_id)
     open_turns = [row[0] for row in rows_open if row[1] == head.revision and row[2] != "pending"]
     path = (open_turns[::-1] if in_tail else []) + visibility.path(tx, head.turn_id)
@@ -67,12 +70,6 @@ def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: boo
     raise MessageNotFound(wanted, "read messages() for the ids on the path")
 
 
-def _is_shown(tx: Tx, head: Head, message_id: str) -> bool:
-    """A row of this session that is not hidden is in its transcript: no need to walk there."""
-    row = tx.one(Q.get_message, id=message_id)
-    return row is not None and row[1] == head.session_id and not metadata.is_hidden(row[3])
-
-
 def _by_client_id(tx: Tx, path: list[str], wanted: str) -> list[tuple[str, str]]:
     found = []
     for turn_id in path:
@@ -84,9 +81,9 @@ def _by_client_id(tx: Tx, path: list[str], wanted: str) -> list[tuple[str, str]]
     return found
 
 
-def _place_after(tx: Tx, turn_id: str, message_id: str) -> Place:
-    """The place right after a message; the whole turn if it is the turn's last one."""
-    row, entries = tx.one(Q.parent_and_seal, turn=turn_id), entries_of(tx, turn_id)
+def _place_after(tx: Tx, turn_id: str, message_id: str, row: Row | None) -> Place:
+    """The place right after a message; the whole turn if it is the turn's last one. `row`: its parent and seal."""
+    entries = entries_of(tx, turn_id)
     assert row is not None
     end = _end_of_message(entries, message_id)
     whole = row[1] is not None and not any(e.kind == "message" for e in entries[end:])

@@ -15,6 +15,8 @@ from . import heads, metadata
 from .rows import tool_columns
 from .turns import NOTHING, OpenTurn, sealed_error
 
+assert Q.respond_head.names == ("now", "session", "turn", "fence")
+assert Q.set_response.names == ("response", "turn", "fence")
 LARGE = 1 << 20  # characters of a part of which there should be no copy too many
 assert Q.update_part.names == ("type", "data", "call", "state", "now", "id")
 assert Q.insert_streamed_part.names == (*("id", "session", "place", "type", "data", "call", "state", "at", "message"),)
@@ -22,27 +24,23 @@ assert Q.insert_streamed_part.names == (*("id", "session", "place", "type", "dat
 
 def open_response(tx: Tx, turn: OpenTurn) -> int:
     """The assistant's row, made with its first chunk. Returns the event number reserved for that chunk."""
-    head = heads.take(tx, turn.session_id, stamps=1, events=1)
-    heads.refuse_gone(head)
+    found = tx.take(Q.respond_head, now_ms(), turn.session_id, turn.id, turn.fence)
+    if not found:
+        raise sealed_error(tx, turn.id)
+    revision, seq, at, has_row = found[0]
+    if not has_row:
+        raise heads.gone(turn.session_id)
     given = turn.fold.id
     free = ids.is_ours(ids.MESSAGE, given) and not tx.one(Q.message_is_taken, id=given)
     response = given if free else ids.mint(ids.MESSAGE)
-    if tx.run(Q.set_response, response=response, turn=turn.id, fence=turn.fence) != 1:
-        raise sealed_error(tx, turn.id)
-    hidden = None if head.revision == turn.base_revision else head.last_at
+    tx.put(Q.set_response, response, turn.id, turn.fence)
+    hidden = None if revision == turn.base_revision else at
     turn.saved_metadata = (turn.given_metadata, turn.row_usage)
     text = metadata.dress(turn.given_metadata, usage=turn.row_usage, hidden_at=hidden)
-    tx.later(
-        Q.insert_message,
-        id=response,
-        session=turn.session_id,
-        role="assistant",
-        metadata=text,
-        at=head.last_at,
-    )
+    tx.put(Q.insert_message, response, turn.session_id, "assistant", text, at)
     turn.add(tx, "message", response, None if free else given or None)
     turn.response_id = response
-    return head.event_seq
+    return int(seq)
 
 
 def rename_response(tx: Tx, turn: OpenTurn) -> None:

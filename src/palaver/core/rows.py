@@ -70,24 +70,27 @@ def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]
 
 
 def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessage:
-    message = _as_dict(given)
+    message = given if type(given) is dict else _as_dict(given)
     if not message.keys() <= MESSAGE_KEYS:
         unknown = sorted(set(message) - MESSAGE_KEYS)
         raise BadValue(f"a message has no key {unknown[0]!r}; put it into metadata")
-    role = _plain(message.get("role", "user"))
+    role = message.get("role", "user")
+    if type(role) is not str:
+        role = _plain(role)
     if role not in ROLES:
         raise BadValue(f"role is user, assistant or system, not {role!r}")
     parts = [prepare_part(p) for p in _parts_of(message)]
     if not parts and role != "assistant":
         raise BadValue(f"a {role} message needs at least one part")
-    given = metadata.as_given(message.get("metadata"))
-    return NewMessage(role, _with_extra(given, extra), parts, _client_id(message.get("id")), given)
+    text = metadata.as_given(message.get("metadata"))
+    client_id = _client_id(message["id"]) if "id" in message else None
+    return NewMessage(role, _with_extra(text, extra) if extra else text, parts, client_id, text)
 
 
 def prepare_part(given: Any) -> NewPart:
-    text = bytes(given).decode() if isinstance(given, _TEXT) else canonical.encode(given)
     if type(given) is dict and given.get("type") == "text" and type(given.get("text")) is str:
-        return NewPart("text", text, None, None, given["text"])  # what is said most needs no second look
+        return NewPart("text", canonical.encode(given), None, None, given["text"])  # said most: no second look
+    text = bytes(given).decode() if isinstance(given, _TEXT) else canonical.encode(given)
     part = canonical.parse(text)
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
         raise BadValue("a part is an object with a text `type`")
@@ -145,14 +148,16 @@ def _as_dict(given: Any) -> dict[str, Any]:
 
 
 def _parts_of(message: dict[str, Any]) -> list[Any]:
-    if "parts" in message and "content" in message:
-        raise BadValue("a message has `parts` or `content`, not both")
     if "content" in message:
+        if "parts" in message:
+            raise BadValue("a message has `parts` or `content`, not both")
         content = _plain(message["content"])
         if not isinstance(content, str):
             raise BadValue("`content` is text; give anything else as `parts`")
         return [{"type": "text", "text": content}]
     parts = message.get("parts", [])
+    if type(parts) is list:
+        return parts
     if isinstance(parts, Raw):
         parts = canonical.open_array(parts)
     if not isinstance(parts, (list, tuple)):
@@ -160,9 +165,7 @@ def _parts_of(message: dict[str, Any]) -> list[Any]:
     return list(parts)
 
 
-def _with_extra(text: str, extra: dict[str, Any] | None) -> str:
-    if not extra:
-        return text
+def _with_extra(text: str, extra: dict[str, Any]) -> str:
     present = canonical.parse(text)
     if "trigger" in extra and "trigger" in present:
         raise BadValue("the message has a trigger of its own; give it there or as `trigger=`, not both")

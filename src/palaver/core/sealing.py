@@ -14,36 +14,37 @@ from ..db.database import Tx
 from ..db.queries import Q
 from ..model import SEALED, Usage
 from . import digests, heads, metadata, response
-from .heads import Head
+from .heads import Head, Thread
 from .rows import NewMessage
 from .turns import NOTHING, Entry, OpenTurn, record_event, write_messages
 
 INTERRUPTED = "interrupted"
+assert Q.seal_turn.names == (
+    *("status", "now", "digest", "thread_tokens", "thread_messages", "facts", "chunks", "turn", "fence"),
+)
+assert Q.fill_entry.names == ("salt", "leaf", "turn", "seq")
 assert Q.touch_session.names == ("now", "session")
 
 
-def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None] | None = None) -> None:
-    """Everything a seal writes except the head: final rows, leaves, digest. The caller knows that the turn is open."""
+def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None] | None = None) -> Thread:
+    """Everything a seal writes except the head: final rows, leaves, digest; what the next turn inherits. The caller
+    knows that the turn is open."""
     assert status in SEALED
     close_parts(turn, status)
     response.write_metadata(tx, turn)
     _fill_response(tx, turn)
     if before_digest is not None:
         before_digest()
-    digest = digests.turn(turn.thread.digest, turn.kind, [e.leaf for e in turn.entries if e.leaf is not None])
-    tx.later(
+    before = turn.thread
+    digest = digests.turn(before.digest, turn.kind, [e.leaf for e in turn.entries if e.leaf is not None])
+    thread = Thread(digest, before.depth + 1, before.tokens + turn.usage.total, before.messages + turn.messages)
+    facts = canonical.encode(turn.facts) if turn.facts else "{}"
+    tx.put(
         Q.seal_turn,
-        turn=turn.id,
-        status=status,
-        now=now_ms(),
-        digest=digest,
-        thread_tokens=turn.thread.tokens + turn.usage.total,
-        thread_messages=turn.thread.messages + turn.messages,
-        facts=canonical.encode(turn.facts),
-        chunks=turn.chunks,
-        fence=turn.fence,
+        *(status, now_ms(), digest, thread.tokens, thread.messages, facts, turn.chunks, turn.id, turn.fence),
     )
     turn.status = status
+    return thread
 
 
 def close_parts(turn: OpenTurn, status: str) -> None:
@@ -57,7 +58,7 @@ def _fill_response(tx: Tx, turn: OpenTurn) -> None:
     line = next(e for e in turn.entries if e.kind == "message" and e.ref == turn.response_id)
     line.salt = digests.new_salt()
     line.leaf = digests.leaf(line.salt, "assistant", turn.given_metadata)
-    tx.later(Q.fill_entry, turn=turn.id, seq=line.seq, salt=line.salt, leaf=line.leaf)
+    tx.put(Q.fill_entry, line.salt, line.leaf, turn.id, line.seq)
     for index, part in enumerate(turn.fold.parts):
         data = response.write_part(tx, turn, index)
         salt = digests.new_salt()
@@ -66,17 +67,17 @@ def _fill_response(tx: Tx, turn: OpenTurn) -> None:
 
 def land(tx: Tx, head: Head, turn: OpenTurn, *, kind: str, reason: str | None = None) -> Head:
     """Put a frozen turn on the path: the compare-and-swap of the head from its parent to it."""
-    touch(tx, turn.session_id, turn.facts)
+    touch(tx, turn.session_id, turn.facts, now_ms())
     return heads.move(tx, head, turn.id, kind=kind, reason=reason)
 
 
-def touch(tx: Tx, session_id: str, facts: dict[str, Any]) -> None:
+def touch(tx: Tx, session_id: str, facts: dict[str, Any], now: int) -> None:
     """The session is younger now, and its model is that of its newest turn."""
     model = facts.get("model")
     if model is None:
-        tx.put(Q.touch_session, now_ms(), session_id)
+        tx.put(Q.touch_session, now, session_id)
     else:
-        tx.later(Q.touch_session_model, session=session_id, now=now_ms(), model=canonical.encode(model))
+        tx.later(Q.touch_session_model, session=session_id, now=now, model=canonical.encode(model))
 
 
 def set_adrift(tx: Tx, head: Head, turn: OpenTurn) -> None:

@@ -156,9 +156,12 @@ def get_row(tx: Tx, session_id: str) -> Row:
 
 
 def info(row: Row) -> SessionInfo:
+    id, agent, workspace, model, title, preview, parent, message, relation, revision, turn, depth, count, *rest = row
+    prompt, completion, reasoning, read, write, total, cost, meta, created, updated, archived, deleted = rest
     return SessionInfo(
-        *(row[0], row[1], row[2], _value(row[3]), *row[4:8], row[8] or "import", row[9] or 0, row[10]),
-        *(row[11] or 0, row[12] or 0, Usage(*row[13:18]), row[18], row[19], _value(row[20]), *row[21:25]),
+        *(id, agent, workspace, _value(model), title, preview, parent, message, relation or "import", revision or 0),
+        *(turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta)),
+        *(created, updated, archived, deleted),
     )
 
 

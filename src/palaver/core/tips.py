@@ -37,6 +37,11 @@ class Tips:
         row = tx.one(Q.newest_link, session=session_id)
         return heads.thread_of(tx, turn_id), row[0] if row else b""
 
+    def thread(self, tx: Tx, session_id: str, turn_id: str | None, seq: int) -> Thread:
+        """What a turn inherits, alone."""
+        tip = self._known.get(session_id)
+        return tip.thread if tip is not None and tip[:2] == (turn_id, seq) else heads.thread_of(tx, turn_id)
+
     def has(self, session_id: str) -> bool:
         return session_id in self._known
 

@@ -24,6 +24,10 @@ NOTHING = Usage()
 assert Q.insert_message.names == ("id", "session", "role", "metadata", "at")
 assert Q.insert_part.names == ("id", "message", "session", "place", "type", "data", "call", "state", "at")
 assert Q.insert_entry.names == ("turn", "seq", "kind", "ref", "client", "salt", "leaf")
+assert Q.insert_turn.names == (
+    *("id", "parent", "session", "revision", "begin_seq", "kind", "status", "owner", "now", "depth", "thread_tokens"),
+    *("thread_messages", "facts"),
+)
 assert Q.insert_event.names == ("session", "seq", "kind", "turn", "data", "at")
 
 
@@ -138,39 +142,31 @@ def begin(
     facts: dict[str, Any],
     references: list[Entry] | None = None,
     status: str = "streaming",
+    thread: Thread | None = None,
 ) -> OpenTurn:
     """A new open turn whose parent is the head. `references` list messages that were written in other turns."""
-    thread = heads.thread_of(tx, head.turn_id)
-    turn = OpenTurn(
-        ids.mint(ids.TURN), head.session_id, head.turn_id, thread, head.revision, head.event_seq, facts=facts
-    )
-    tx.later(
+    if thread is None:
+        thread = heads.thread_of(tx, head.turn_id)
+    session_id, parent_id, revision, seq, at = head[:5]
+    turn = OpenTurn(ids.mint(ids.TURN), session_id, parent_id, thread, revision, seq, facts=facts)
+    tx.put(
         Q.insert_turn,
-        id=turn.id,
-        parent=turn.parent_id,
-        session=turn.session_id,
-        revision=turn.base_revision,
-        begin_seq=turn.begin_seq,
-        kind=turn.kind,
-        status=status,
-        owner=owner,
-        now=head.last_at,
-        depth=thread.depth + 1,
-        thread_tokens=thread.tokens,
-        thread_messages=thread.messages,
-        facts=canonical.encode(facts),
+        *(turn.id, parent_id, session_id, revision, seq, "turn", status, owner, at, thread.depth + 1, thread.tokens),
+        *(thread.messages, canonical.encode(facts) if facts else "{}"),
     )
     for entry in references or ():
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
     write_messages(tx, turn, prepared, last_at=head.last_at)
-    record_event(tx, head, "begin", turn, {"turn": turn.id, "parent": turn.parent_id})
+    data = canonical.dump({"turn": turn.id, "parent": parent_id})
+    tx.put(Q.insert_event, session_id, seq, "begin", seq, data, now_ms())
     return turn
 
 
 def write_messages(tx: Tx, turn: OpenTurn, prepared: list[NewMessage], *, last_at: int) -> None:
     """Rows and lines of messages that are whole. Their created_at values end at `last_at`."""
     for place, message in enumerate(prepared):
-        use_free_id(tx, message)
+        if message.client_id is not None:
+            use_free_id(tx, message)
         at = last_at - len(prepared) + 1 + place
         tx.put(Q.insert_message, message.id, turn.session_id, message.role, message.metadata, at)
         turn.add(tx, "message", message.id, message.client_id, message.salt, message.leaf)
@@ -186,11 +182,8 @@ def insert_part(tx: Tx, session_id: str, message_id: str, index: int, part: NewP
 
 def use_free_id(tx: Tx, message: NewMessage) -> None:
     """A well-formed id that nobody has becomes the row's own; any other stays what the client calls it."""
-    if (
-        message.client_id is not None
-        and ids.is_ours(ids.MESSAGE, message.client_id)
-        and not tx.one(Q.message_is_taken, id=message.client_id)
-    ):
+    if ids.is_ours(ids.MESSAGE, message.client_id) and not tx.one(Q.message_is_taken, id=message.client_id):
+        assert message.client_id is not None
         message.id, message.client_id = message.client_id, None
 
 

@@ -12,10 +12,10 @@ from .. import canonical, ids, permissions
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from ..model import TurnInfo
+from ..model import TurnInfo, Usage
 from . import digests, heads, loose, prelude, previews, sealing, triggers, turns, visibility
 from .heads import Head, Thread
-from .prelude import Room
+from .prelude import InTheWay, Room, refuse_loose
 from .rows import NewMessage
 from .tips import Tip
 from .turns import NOTHING, OpenTurn
@@ -27,10 +27,6 @@ assert Q.insert_sealed_turn.names == (
     "facts",
 )
 _RESOLVED = {None, "output-available", "output-error", "output-denied"}
-
-
-class InTheWay(Exception):
-    """Something needs a closer look; nothing of this transaction may stay."""
 
 
 class Whole(NamedTuple):
@@ -50,87 +46,70 @@ class Whole(NamedTuple):
 
 def commit_fast(tx: Tx, room: Room, given: Whole) -> tuple[TurnInfo, Tip]:
     """The path that most appends take: every call on it counts, so it is written out."""
-    session_id, turn_id, stamps = given.session_id, ids.mint(ids.TURN), len(given.messages)
-    found = tx.take(Q.advance_head, turn_id, now_ms(), session_id, stamps, given.preview, given.expected)
-    if not found:
+    session_id, messages, turn_id, now = given.session_id, given.messages, ids.mint(ids.TURN), now_ms()
+    found = tx.take(Q.advance_head, turn_id, now, session_id, len(messages), given.preview, given.expected)
+    if not found or found[0][5] is None:
         raise InTheWay
-    parent_id, revision, seq, last_at, looked_at, rules = found[0]
-    if rules != "[]" or given.rules:
+    parent_id, revision, seq, at, looked_at, rules = found[0]
+    if not room.looks.is_fresh(session_id, tx.generation()):
+        refuse_loose(tx, room, Head(session_id, turn_id, revision, seq, at, looked_at, None, None, 0))
+    if given.facts or given.rules or rules != "[]":
         given = given.under(rules)
-    head = Head(session_id, turn_id, revision, seq, last_at, looked_at, None, None, 0)
-    if not room.looks.is_fresh(session_id, tx.generation()) and loose.look(tx, head, room.looks):
-        raise InTheWay
-    thread, link = room.tips.find(tx, session_id, parent_id, seq - 1)
-    if given.facts:
-        triggers.deliver(tx, session_id, turn_id, given.facts.get("trigger"), triggers.payload(given.messages))
-    turn = _Sealed(turn_id, parent_id, session_id, revision - 1, seq, thread)
-    turn.write(tx, given, last_at)
-    link = heads.log_advance(tx, head, link, kind="seal")
-    return turn.info(last_at), Tip(turn_id, seq, link, turn.after)
-
-
-class _Sealed:
-    """A turn of whole messages that is sealed as it is written."""
-
-    __slots__ = (
-        "after",
-        "answer",
-        "base",
-        "digest",
-        "id",
-        "parent_id",
-        "seq",
-        "session_id",
-        "status",
-        "thread",
-        "usage",
+        triggers.deliver(tx, session_id, turn_id, given.facts.get("trigger"), triggers.payload(messages))
+    before, link = room.tips.find(tx, session_id, parent_id, seq - 1)
+    leaves = _write_rows(tx, turn_id, session_id, messages, at - len(messages))
+    status, answer, usage = _outcome(messages)
+    thread = Thread(
+        digests.turn(before.digest, "turn", leaves),
+        before.depth + 1,
+        before.tokens if usage is NOTHING else before.tokens + usage.total,
+        before.messages + len(messages),
     )
+    tx.put(
+        Q.insert_sealed_turn,
+        *(turn_id, parent_id, session_id, revision - 1, seq, "turn", status, at, *thread, answer, *usage.counts()),
+        *(0.0, 0, canonical.encode(given.facts) if given.facts else "{}"),
+    )
+    if usage is not NOTHING:
+        sealing.add_usage(tx, session_id, usage)
+    sealing.touch(tx, session_id, given.facts, now)
+    link = heads.log(tx, session_id, seq, "seal", turn_id, revision, now, link=link)
+    digest, depth, tokens, count = thread
+    info = TurnInfo(
+        *(turn_id, parent_id, session_id, "turn", status, revision - 1, depth, at, at, digest),
+        *(answer, usage, 0.0, tokens, count),
+    )
+    return info, Tip(turn_id, seq, link, thread)
 
-    def __init__(self, id: str, parent_id: str | None, session_id: str, base: int, seq: int, thread: Thread) -> None:
-        self.id = id
-        self.parent_id = parent_id
-        self.session_id = session_id
-        self.base = base
-        self.seq = seq
-        self.thread = thread
 
-    def write(self, tx: Tx, given: Whole, at: int) -> None:
-        messages, facts, thread = given.messages, given.facts, self.thread
-        self.digest = digests.turn(thread.digest, "turn", self._write_rows(tx, messages, at - len(messages)))
-        self.status, self.usage = _status(messages), sealing.usage_of(messages)
-        self.answer = sealing.last_assistant(messages)
-        tokens = thread.tokens + self.usage.total if self.usage is not NOTHING else thread.tokens
-        self.after = Thread(self.digest, thread.depth + 1, tokens, thread.messages + len(messages))
-        tx.put(
-            Q.insert_sealed_turn,
-            *(self.id, self.parent_id, self.session_id, self.base, self.seq, "turn", self.status, at, *self.after),
-            *(self.answer, *self.usage.counts(), 0.0, 0, canonical.encode(facts) if facts else "{}"),
-        )
-        if self.usage is not NOTHING:
-            sealing.add_usage(tx, self.session_id, self.usage)
-        sealing.touch(tx, self.session_id, facts)
-
-    def _write_rows(self, tx: Tx, messages: list[NewMessage], at: int) -> list[bytes]:
-        turn_id, session_id, put, leaves = self.id, self.session_id, tx.put, list[bytes]()
-        for message in messages:
-            at += 1
+def _write_rows(tx: Tx, turn_id: str, session_id: str, messages: list[NewMessage], at: int) -> list[bytes]:
+    """Rows and lines; the leaves in their order."""
+    put, leaves = tx.put, list[bytes]()
+    for message in messages:
+        at += 1
+        if message.client_id is not None:
             turns.use_free_id(tx, message)
-            home = message.id
-            put(Q.insert_message, home, session_id, message.role, message.metadata, at)
-            put(Q.insert_entry, turn_id, len(leaves), "message", home, message.client_id, message.salt, message.leaf)
-            leaves.append(message.leaf)
-            for place, part in enumerate(message.parts):
-                turns.insert_part(tx, session_id, home, place, part, at)
-                put(Q.insert_entry, turn_id, len(leaves), "part", part.id, None, part.salt, part.leaf)
-                leaves.append(part.leaf)
-        return leaves
+        home = message.id
+        put(Q.insert_message, home, session_id, message.role, message.metadata, at)
+        put(Q.insert_entry, turn_id, len(leaves), "message", home, message.client_id, message.salt, message.leaf)
+        leaves.append(message.leaf)
+        for place, part in enumerate(message.parts):
+            tool = part.tool_call_id, part.tool_state
+            put(Q.insert_part, part.id, home, session_id, place, part.type, part.data, *tool, at)
+            put(Q.insert_entry, turn_id, len(leaves), "part", part.id, None, part.salt, part.leaf)
+            leaves.append(part.leaf)
+    return leaves
 
-    def info(self, at: int) -> TurnInfo:
-        digest, depth, tokens, count = self.after
-        return TurnInfo(
-            *(self.id, self.parent_id, self.session_id, "turn", self.status, self.base, depth, at, at, digest),
-            *(self.answer, self.usage, 0.0, tokens, count),
-        )
+
+def _outcome(messages: list[NewMessage]) -> tuple[str, str | None, Usage]:
+    """How a turn of these messages ends, which one answers, and what it took."""
+    answer, usage = None, NOTHING
+    for message in messages:
+        if message.role == "assistant":
+            answer = message.id
+            if '"usage"' in message.metadata:
+                usage = sealing.usage_of(messages)
+    return _status(messages), answer, usage
 
 
 def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
@@ -168,8 +147,11 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
 
 def _status(prepared: list[NewMessage]) -> str:
     """A turn is not completed while a tool call in it has no result."""
-    resolved = all(part.tool_state in _RESOLVED for message in prepared for part in message.parts)
-    return "completed" if resolved else "aborted"
+    for message in prepared:
+        for part in message.parts:
+            if part.tool_state not in _RESOLVED:
+                return "aborted"
+    return "completed"
 
 
 def _info(turn: OpenTurn) -> TurnInfo:

@@ -34,7 +34,7 @@ if TYPE_CHECKING:
 NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
 _PAGE_SIZE = 2048
-_CHECKPOINT_PAGES = 2000
+_CHECKPOINT_PAGES = 4000
 _LARGEST_WAL = 16 << 20  # bytes; above it the log is started anew, even if readers must be waited for a moment
 _RESTART_MS = 20
 _OPENING_MS = 5000
@@ -98,7 +98,8 @@ class SqliteDatabase:
         return Write(self, self._hard if hard else self._soft)
 
     def insert(self, query: Query, params: Sequence[Any]) -> int:
-        self.refuse_closed()
+        if self._closed or self._forks != _forks:
+            self.refuse_closed()
         deadline = monotonic() + self.timeout
         group = self.enter(deadline, self._soft)
         if group is not None or self.is_shared(self._soft):
@@ -106,7 +107,10 @@ class SqliteDatabase:
                 tx.take(query, *params)
                 return self._writer.changes()
         try:
-            self.patiently(query.text, params, deadline)
+            try:
+                self.cursor.execute(query.text, params)
+            except apsw.BusyError:
+                self.patiently(query.text, params, deadline)
             return self._writer.changes()
         except apsw.Error as error:
             self.explain(error)
@@ -314,7 +318,7 @@ class SqliteDatabase:
         self._log_is_long = False
         try:
             pages, _ = self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            self._shorten_at = pages + _CHECKPOINT_PAGES // 4
+            self._shorten_at = pages + _CHECKPOINT_PAGES // 8
             if pages > self._restart_at:
                 self._restart_at = 2 * pages
                 self._writer.set_busy_timeout(_RESTART_MS)

@@ -15,7 +15,8 @@ RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
     EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session);
 
 -- name: advance_head
--- A whole turn in one move: lock, clock, numbers, compare-and-swap. No row: something needs a closer look first.
+-- A whole turn in one move: lock, clock, numbers, compare-and-swap. No row, or no permissions (the session is archived
+-- or gone): something needs a closer look first.
 UPDATE heads
    SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1,
        last_at = greatest(last_at + 1, :now, coalesce((
@@ -25,9 +26,33 @@ UPDATE heads
        preview = coalesce(preview, :preview)
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
-   AND EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session);
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL);
+
+-- name: begin_head
+-- The same for a turn that is begun: the head stays where it is.
+UPDATE heads
+   SET last_at = greatest(last_at + 1, :now, coalesce((
+           SELECT max(m.created_at) + 1 FROM chat_messages m
+            WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
+       event_seq = event_seq + 1,
+       preview = coalesce(preview, :preview)
+ WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
+   AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
+RETURNING turn_id, revision, event_seq, last_at, looked_at,
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL);
+
+-- name: respond_head
+-- The first chunk of an open turn: a stamp for its message, a number for the chunk. No row: the turn is not ours.
+UPDATE heads
+   SET last_at = greatest(last_at + 1, :now, coalesce((
+           SELECT max(m.created_at) + 1 FROM chat_messages m
+            WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)),
+       event_seq = greatest(event_seq, coalesce((
+           SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + 1
+ WHERE session_id = :session
+   AND EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence)
+RETURNING revision, event_seq, last_at, EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session);
 
 -- name: seal_head
 -- The seal of an open turn: the head moves from its parent to it, if both are still as they were.

@@ -98,6 +98,14 @@ SELECT seq, kind, ref, client_id, salt, leaf FROM turn_entries WHERE turn_id = :
 SELECT e.turn_id, e.client_id, t.sealed_at, t.depth, t.session_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
  WHERE e.ref = :message AND e.kind = 'message' AND t.status <> 'pending' ORDER BY t.depth, t.id;
 
+-- name: home_turn_of_message
+-- A message of this session: the first turn that lists it, that turn's parent and seal. If the message is not hidden, it
+-- is in the transcript, and nobody needs to walk there.
+SELECT e.turn_id, t.parent_id, t.sealed_at, m.metadata_json
+  FROM turn_entries e JOIN turns t ON t.id = e.turn_id JOIN chat_messages m ON m.id = e.ref
+ WHERE e.ref = :message AND e.kind = 'message' AND t.status <> 'pending' AND m.session_id = :session
+ ORDER BY e.turn_id LIMIT 1;
+
 -- name: parent_and_seal
 -- Of a turn that has, or had, a place in the tree: not of a queued message.
 SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;

@@ -1,0 +1,67 @@
+"""Beginning a turn. Mostly nothing is in the way: then one statement is lock, clock, compare-and-swap and numbers, and
+the rest goes out together. If something is (open turns, rows of another program, an archive), it starts again the
+careful way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..clock import now_ms
+from ..db.database import Tx
+from ..db.queries import Q
+from . import prelude, triggers, turns
+from .heads import Head, Thread
+from .prelude import InTheWay, Room, refuse_loose
+from .rows import NewMessage
+from .turns import OpenTurn
+
+assert Q.begin_head.names == ("now", "session", "stamps", "preview", "expected")
+
+
+class Begin(NamedTuple):
+    """A turn to be begun."""
+
+    session_id: str
+    messages: list[NewMessage]
+    expected: int | None
+    preview: str | None
+    owner: str
+    facts: dict[str, Any]
+    granted: Callable[[str | None], dict[str, Any]]  # the snapshot of permissions, from the session's own rules
+    keep_prompt: Callable[[Tx], None]
+
+
+def begin_fast(tx: Tx, room: Room, given: Begin) -> OpenTurn:
+    session_id, messages = given.session_id, given.messages
+    found = tx.take(Q.begin_head, now_ms(), session_id, len(messages), given.preview, given.expected)
+    if not found or found[0][5] is None:
+        raise InTheWay
+    parent_id, revision, seq, at, looked_at, rules = found[0]
+    head = Head(session_id, parent_id, revision, seq, at, looked_at, None, None, 0)
+    if not room.looks.is_fresh(session_id, tx.generation()):
+        refuse_loose(tx, room, head)
+    return _begin(tx, head, given, rules, room.tips.thread(tx, session_id, parent_id, seq - 1))
+
+
+def begin_carefully(tx: Tx, room: Room, given: Begin) -> OpenTurn:
+    head = prelude.ready(
+        tx,
+        room,
+        given.session_id,
+        expected=given.expected,
+        stamps=len(given.messages),
+        preview=given.preview,
+        moving_on=True,
+    )
+    row = tx.one(Q.get_permissions, session=given.session_id)
+    return _begin(tx, head, given, row[0] if row else None, None)
+
+
+def _begin(tx: Tx, head: Head, given: Begin, rules: str | None, thread: Thread | None) -> OpenTurn:
+    given.keep_prompt(tx)
+    facts = given.facts | given.granted(rules)
+    turn = turns.begin(tx, head, given.messages, owner=given.owner, facts=facts, thread=thread)
+    if given.facts:
+        triggers.deliver(tx, head.session_id, turn.id, facts.get("trigger"), triggers.payload(given.messages))
+    return turn
