@@ -63,7 +63,7 @@ def head_moved_without_a_line() -> None:
     """Recovery: the head moves, and the reflog does not say so."""
     from palaver.core import heads
 
-    heads._log = lambda tx, session_id, **_: None  # type: ignore[assignment]
+    heads.log = lambda tx, *_, **__: b""  # type: ignore[assignment]
 
 
 def strays_not_hidden() -> None:
@@ -80,11 +80,11 @@ def usage_counted_twice() -> None:
 
     freeze = sealing.freeze
 
-    def twice(tx: Any, turn: Any, status: str, before: Any = None) -> None:
+    def twice(tx: Any, turn: Any, status: str, before: Any = None) -> Any:
         usage, cost = turn.usage, turn.cost
         turn.usage = Usage()
         response.count_usage(tx, turn, usage, cost)
-        freeze(tx, turn, status, before)
+        return freeze(tx, turn, status, before)
 
     sealing.freeze = twice
 

@@ -34,10 +34,10 @@ def user_message_is_kept_in_memory() -> None:
     def later(tx: Any, turn: Any, prepared: Any, *, last_at: int) -> None:
         held[turn.id] = (prepared, last_at)
 
-    def at_the_end(tx: Any, turn: Any, status: str, before: Any = None) -> None:
+    def at_the_end(tx: Any, turn: Any, status: str, before: Any = None) -> Any:
         prepared, last_at = held.pop(turn.id, ([], 0))
         write(tx, turn, prepared, last_at=last_at)
-        freeze(tx, turn, status, before)
+        return freeze(tx, turn, status, before)
 
     turns.write_messages, sealing.freeze = later, at_the_end
 
@@ -115,11 +115,11 @@ def usage_is_kept_until_the_seal() -> None:
         held[turn.id] = (usage, cost)
         turn.usage, turn.cost = usage, cost
 
-    def at_the_end(tx: Any, turn: Any, status: str, before: Any = None) -> None:
+    def at_the_end(tx: Any, turn: Any, status: str, before: Any = None) -> Any:
         if turn.id in held:
             turn.usage, turn.cost = Usage(), 0.0
             count(tx, turn, *held.pop(turn.id))
-        freeze(tx, turn, status, before)
+        return freeze(tx, turn, status, before)
 
     response.count_usage, sealing.freeze = later, at_the_end
 

@@ -162,7 +162,7 @@ def test_promise_115_the_log_stays_bounded_beside_a_reader_and_after_it(path: st
                 write_much(session, path, 20)
         after = write_much(session, path, 600)
     print(f"beside the reader: {[size // 1024 for size in sizes]} KB; after it: {after // 1024} KB")
-    assert 4 * MB < max(sizes) <= 2 * sizes[0]  # of one snapshot, not of all six
+    assert 4 * MB < max(sizes) <= 3 * sizes[0]  # of a snapshot or two, not of all six
     assert after <= max(sizes)
 
 
