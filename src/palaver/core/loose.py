@@ -19,6 +19,7 @@ from .heads import Head
 from .turns import Entry, OpenTurn
 
 MARGIN_MS = 5_000  # another program's row may be committed this long after its created_at
+_STALE_MS = 1_000  # how far behind looked_at may be: it only says where others need not look again
 _FEW = 500  # new rows, over all sessions, that are looked at one by one
 
 
@@ -74,7 +75,9 @@ def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[
         found = find(tx, head.session_id, max(0, head.looked_at - MARGIN_MS))
     if not found:  # what was found is looked at again until it is adopted
         looks.done(head.session_id, generation, watermark)
-        tx.later(Q.looked, session=head.session_id, at=min(head.last_at, now_ms()))
+        at = min(head.last_at, now_ms())
+        if at - head.looked_at > _STALE_MS:
+            tx.later(Q.looked, session=head.session_id, at=at)
     return found
 
 
