@@ -45,6 +45,7 @@ if TYPE_CHECKING:
         StoreError,
         StoreFull,
         StoreReadOnly,
+        StoreUnavailable,
         TriggerConflict,
         TriggerFired,
         TurnNotFound,
@@ -70,7 +71,7 @@ _HOMES = {
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
-        "StoreError StoreFull StoreReadOnly TriggerConflict TriggerFired TurnNotFound TurnSealed "
+        "StoreError StoreFull StoreReadOnly StoreUnavailable TriggerConflict TriggerFired TurnNotFound TurnSealed "
         "TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "folding": "fold",
@@ -123,6 +124,7 @@ __all__ = [
     "StoreError",
     "StoreFull",
     "StoreReadOnly",
+    "StoreUnavailable",
     "StoredMessage",
     "TriggerConflict",
     "TriggerFired",

@@ -28,6 +28,7 @@ PalaverError
 ├── HeadConflict             another writer moved the head first; never retried inside
 └── StoreError               the store itself
     ├── StoreBusy            a lock was not to be had in time; retried inside until the deadline
+    ├── StoreUnavailable     the server cannot be reached, or was lost on the way
     ├── StoreReadOnly
     ├── StoreFull
     ├── StoreCorrupt
@@ -244,6 +245,10 @@ class StoreBusy(StoreError):
         self.path = path
         self.holder = holder
         self.waited = waited
+
+
+class StoreUnavailable(StoreError):
+    """The server cannot be reached, or the connection to it was lost."""
 
 
 class StoreReadOnly(StoreError):

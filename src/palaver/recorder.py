@@ -44,6 +44,7 @@ from .errors import (
     ChunkGap,
     HeadConflict,
     PalaverError,
+    StoreUnavailable,
     TurnSealed,
     TurnWaiting,
     UsageConflict,
@@ -172,6 +173,9 @@ class Turn:
                 self._insert(item[1])
             else:
                 self._store([item], [touched])
+        except StoreUnavailable as lost:
+            self._look_for([item], lost)
+            return
         except BaseException:
             self._stale = True
             raise
@@ -219,10 +223,31 @@ class Turn:
             self._hold(items, touched)
             return
         try:
+            self._store_all(items, touched)
+        except StoreUnavailable as lost:
+            self._look_for(items, lost)
+            return
+        self._state.chunks += len(items)
+
+    def _store_all(self, items: list[Item], touched: list[int | None]) -> None:
+        """Whatever goes wrong: then the rows are the truth."""
+        try:
             self._store(items, touched)
         except BaseException:
             self._stale = True
             raise
+
+    def _look_for(self, items: list[Item], lost: StoreUnavailable) -> None:
+        """The server was lost with these chunks on their way. What is stored says whether they arrived; if not, they
+        are sent once more."""
+        before, self._stale = self._state.chunks, True
+        self._refresh()
+        self._usable()
+        if self._state.chunks >= before + len(items):
+            return
+        if any(not text for _, text in items):  # a large one was let go of
+            raise lost
+        self._store_all(items, [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items])
         self._state.chunks += len(items)
 
     # ------------------------------------------------------------ holding back
@@ -268,10 +293,12 @@ class Turn:
         if not self._held:
             return
         try:
-            self._store(self._held, self._held_parts)
-        except BaseException:
-            self._stale = True
-            raise
+            self._store_all(self._held, self._held_parts)
+        except StoreUnavailable:
+            self._refresh()  # what had arrived after all is not held any more
+            if not self._held:
+                return
+            self._store_all(self._held, self._held_parts)
         self._state.chunks += len(self._held)
         self._let_go()
 

@@ -17,34 +17,56 @@ from .core import heads, metadata, prelude, sessions, trimming
 from .core.journal import LOGGED, JournaledDatabase
 from .core.prelude import Room
 from .core.turns import OpenTurn
-from .db.database import Database
-from .db.locks import OwnerFile, is_dead, remove
+from .db.database import Database, Engine, Life
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
-from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, TurnSealed
+from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, StoreError, TurnSealed
 from .keeper import Keeper, put_off
 from .model import Page, Problem, SessionInfo
 from .recorder import Turn
 from .saving import Policy, refuse_number
 from .session import Session
 
-_OPTIONS = {
-    "create", "durability", "timeout", "save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after",
-    "recover_every",
-}  # fmt: skip
+_ENGINE = ("create", "durability", "timeout")
+_POSTGRES = ("lease", "pooler")
+_STORE = ("save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after", "recover_every")
 
 
 def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) -> Store:
-    """Open a store: a path, or ":memory:". It is made if it is not there, unless `create=False`."""
-    unknown = set(options) - _OPTIONS
+    """Open a store: a path, ":memory:", or a Postgres address and a space on it. It is made if it is not there, unless
+    `create=False`."""
+    path = os.fspath(url)
+    is_postgres = path.startswith(("postgresql://", "postgres://"))
+    known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
+    unknown = set(options) - known
     if unknown:
-        raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(_OPTIONS))}")
+        raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
+    chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
+    if is_postgres:
+        return _open_on(_postgres(path, "default" if space is None else space, chosen), options)
     if space is not None:
         raise BadValue("a file is one space by itself; leave `space` out")
-    path = os.fspath(url)
     if "://" in path:
-        raise BadValue(f"{path.partition('://')[0]}:// stores are not supported; give a path or ':memory:'")
-    return Store(path if path == ":memory:" else os.path.abspath(path), **options)
+        raise BadValue(
+            f"{path.partition('://')[0]}:// stores are not supported; give a path, ':memory:' or postgresql://"
+        )
+    return _open_on(SqliteDatabase(path if path == ":memory:" else os.path.abspath(path), **chosen), options)
+
+
+def _open_on(engine: Engine, options: dict[str, Any]) -> Store:
+    try:
+        return Store(engine, **options)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _postgres(url: str, space: str, options: dict[str, Any]) -> Engine:
+    try:
+        from .db.postgres.engine import PostgresDatabase
+    except ModuleNotFoundError as error:
+        raise StoreError(f"Postgres needs {error.name}; pip install 'palaver[postgres]'") from None
+    return PostgresDatabase(url, space, **options)
 
 
 class Store:
@@ -52,11 +74,8 @@ class Store:
 
     def __init__(
         self,
-        path: str,
+        engine: Engine,
         *,
-        create: bool = True,
-        durability: str = "boundary",
-        timeout: float = 30.0,
         save_on: str = "chunk",
         save_buffer_ms: float | None = None,
         save_buffer_size: int | None = None,
@@ -67,12 +86,12 @@ class Store:
         refuse_number("trim_after", trim_after, least=0)
         if recover_every is not None:
             refuse_number("recover_every", recover_every, least=0.01)
-        self.path = path
+        self.path = engine.name
         self._policy = Policy(save_on, save_buffer_ms, save_buffer_size)
         self._trim_after, self._recover_every = trim_after, recover_every
-        self._engine = SqliteDatabase(path, create=create, durability=durability, timeout=timeout)
-        self.db: Database = self._engine
-        self._owner = Owner(path)
+        self._engine = engine
+        self.db: Database = engine
+        self._owner = Owner(engine.life)
         self.room = Room(self._owner.is_dead)
         self.sessions = Sessions(self)
         self._open: dict[str, Turn] = {}
@@ -80,7 +99,7 @@ class Store:
         self._pid = os.getpid()
         self._has_streamed = False
         self._keeper = Keeper(self._chores)
-        self._recovered_at = monotonic()
+        self._recovered_at = self._renewed_at = monotonic()
         self._trim_at: float | None = None
         self._begin(events)
 
@@ -146,7 +165,7 @@ class Store:
             with self.db.write() as tx:
                 for owner in dead:
                     tx.later(Q.drop_owner, id=owner)
-            self._owner.remove_files(dead)
+            self._owner.forget(dead)
 
     def trim(self, older_than: float | None = None) -> int:
         """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
@@ -234,7 +253,7 @@ class Store:
     # ------------------------------------------------------------ open turns of this process
 
     def owner(self) -> str:
-        return self._owner.sign_in(self.db)
+        return self._owner.sign_in()
 
     def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
         turn = Turn(
@@ -276,9 +295,14 @@ class Store:
             waits.append(max(0.0, self._trim_at - monotonic()))
         if self._recover_every is not None:
             waits.append(max(0.0, self._recovered_at + self._recover_every - monotonic()))
+        if self._owner.every is not None:
+            waits.append(max(0.0, self._renewed_at + self._owner.every - monotonic()))
         return min((left for left in waits if left is not None), default=None)
 
     def _tidy(self, now: float) -> None:
+        if self._owner.every is not None and now - self._renewed_at >= self._owner.every:
+            self._renewed_at = now
+            self._owner.renew()
         if self._trim_at is not None and now >= self._trim_at and self._trim_slice():
             self._trim_at = None
             self._trim_later()
@@ -325,36 +349,37 @@ def _abort(turn: Turn) -> None:
 
 
 class Owner:
-    """This store's sign of life: a locked file, and a row that says whose it is. Made with the first turn."""
+    """This store's sign of life, as its engine keeps one, and its name. Made with the first turn."""
 
-    def __init__(self, path: str) -> None:
+    def __init__(self, life: Life) -> None:
         self.id = _new_owner()
-        self._folder = None if path == ":memory:" else path + "-owners"
-        self._file: OwnerFile | None = None
+        self._life = life
         self._signed = False
         self._guard = threading.Lock()
 
-    def sign_in(self, db: Database) -> str:
+    @property
+    def every(self) -> float | None:
+        """In how many seconds it is to be renewed; None: never, or not yet."""
+        return self._life.every if self._signed else None
+
+    def sign_in(self) -> str:
         with self._guard:
-            if self._file is not None and not self._file.is_there():  # somebody tidied up: we look dead
-                self._file.close()
-                self._file, self._signed, self.id = None, False, _new_owner()
+            if self._signed and not self._life.holds():  # we look dead to others
+                self._life.end(self.id)
+                self._signed, self.id = False, _new_owner()
             if not self._signed:
-                if self._folder and self._file is None:
-                    self._file = OwnerFile(self._folder, self.id)
-                with db.write() as tx:
-                    tx.later(Q.put_owner, id=self.id, pid=os.getpid(), host=os.uname().nodename, now=now_ms())
+                self._life.begin(self.id)
                 self._signed = True
         return self.id
 
-    def is_dead(self, owner: str) -> bool:
-        if owner == self.id:
-            return False
-        return True if self._folder is None else is_dead(self._folder, owner)
+    def renew(self) -> None:
+        self._life.renew(self.id)
 
-    def remove_files(self, owners: builtins.list[str]) -> None:
-        for owner in owners if self._folder else []:
-            remove(self._folder or "", owner)
+    def is_dead(self, owner: str) -> bool:
+        return owner != self.id and self._life.is_dead(owner)
+
+    def forget(self, owners: builtins.list[str]) -> None:
+        self._life.forget(owners)
 
     def leave(self, db: Database) -> None:
         try:
@@ -363,9 +388,7 @@ class Owner:
                 with db.write() as tx:
                     tx.later(Q.drop_owner, id=self.id)
         finally:
-            if self._file:
-                self._file.close()
-                self._file = None
+            self._life.end(self.id)
 
 
 def _new_owner() -> str:

@@ -81,7 +81,7 @@ def test_a_damaged_store_is_said_to_be_damaged(cli: Cli) -> None:
 
 
 def test_a_url_of_an_engine_that_is_not_there_is_refused(bare: Cli) -> None:
-    assert "not supported" in bare.refused("ls", "-s", "postgresql://x/y", code=2)
+    assert "not supported" in bare.refused("ls", "-s", "mysql://x/y", code=2)
 
 
 def test_import_makes_the_store_private_and_its_directory_too(bare: Cli, tmp_path: Path) -> None:

@@ -41,7 +41,7 @@ def test_promise_140_a_newer_file_is_refused_and_not_touched(path: str) -> None:
     from_another_process(path, FUTURE)
     before = Path(path).read_bytes()
     for options in ({}, {"create": False}, {"events": "full"}):
-        with pytest.raises(palaver.SchemaTooNew, match="has schema 99, this Palaver knows up to 3; upgrade"):
+        with pytest.raises(palaver.SchemaTooNew, match="has schema 99, this Palaver knows up to 4; upgrade"):
             palaver.open(path, **options)
     assert Path(path).read_bytes() == before
     assert [entry.name for entry in Path(path).parent.iterdir() if "wal" in entry.name] == []

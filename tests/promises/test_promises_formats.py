@@ -94,6 +94,7 @@ SCHEMAS[3] = SCHEMAS[2] | {
     "deliveries": "source delivery_id session_id turn_id payload at",
     "pruned": "part_id session_id at",
 }
+SCHEMAS[4] = SCHEMAS[3] | {"owners": SCHEMAS[3]["owners"] + " lease_until"}
 
 
 def columns(path: str) -> dict[str, list[str]]:

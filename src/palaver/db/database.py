@@ -82,3 +82,36 @@ class Database(Protocol):
         ...
 
     def close(self) -> None: ...
+
+
+class Life(Protocol):
+    """How an engine tells who is alive."""
+
+    every: float | None
+
+    def begin(self, owner: str) -> None:
+        """From now on others see that this owner lives."""
+        ...
+
+    def holds(self) -> bool: ...
+
+    def renew(self, owner: str) -> None:
+        """Every so many seconds (`every`), where the engine asks for it."""
+        ...
+
+    def is_dead(self, owner: str) -> bool: ...
+
+    def end(self, owner: str) -> None: ...
+
+    def forget(self, owners: list[str]) -> None:
+        """Take away what dead owners left."""
+        ...
+
+
+class Engine(Database, Protocol):
+    """A database as it is opened: with signs of life, and settings that must stay as they were."""
+
+    @property
+    def life(self) -> Life: ...
+
+    def expect_setting(self, name: str, value: str, default: str) -> None: ...

@@ -14,13 +14,13 @@ import apsw
 
 from ..clock import now_ms
 from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
-from .queries import migrations, schema
+from .queries import migrations, schema, statements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterator
 
-VERSION = 3
+VERSION = 4
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 
 _CREATE = re.compile(r"CREATE (TABLE|INDEX|VIEW) (\w+)(?: ON (\w+) \(([^)]*)\)(.*))?", re.DOTALL)
@@ -81,12 +81,6 @@ def refuse_strangers(connection: apsw.Connection, path: str) -> None:
     """A database that holds neither our schema nor the contract's tables is somebody else's."""
     if not all(_exists(connection, table) for table in CONTRACT):
         raise NotAStore(f"{path} is a database, but not a store: it has no {CONTRACT[0]} table; nothing was changed")
-
-
-def statements(text: str) -> Iterator[str]:
-    """The statements of schema.sql, comments dropped."""
-    bare = re.sub(r"--[^\n]*", "", text)
-    return (s.strip() for s in bare.split(";") if s.strip())
 
 
 def _create_missing(connection: apsw.Connection) -> None:

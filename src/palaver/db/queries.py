@@ -24,11 +24,12 @@ _COMMENT = re.compile(r"--[^\n]*")
 class Query:
     """One statement: its name, its text, and the order of its parameters."""
 
-    __slots__ = ("bind", "name", "names", "text")
+    __slots__ = ("bind", "body", "name", "names", "text")
 
-    def __init__(self, name: str, text: str) -> None:
+    def __init__(self, name: str, text: str, body: str | None = None) -> None:
         self.name = name
         self.text = text
+        self.body = text if body is None else body  # as it is written, for engines that spell it differently
         self.names = tuple(dict.fromkeys(n for n in _PARAM.findall(text) if n))
         self.bind = _binder(self.names)
 
@@ -71,11 +72,16 @@ class Queries:
         body = self._bodies.get(name)
         if body is None:
             raise AttributeError(f"no statement is named {name}")
-        query = self.__dict__[name] = Query(name, for_sqlite(body))
+        query = self.__dict__[name] = Query(name, for_sqlite(body), body)
         return query
 
     def __iter__(self) -> Iterator[Query]:
         return (getattr(self, name) for name in self._bodies)
+
+
+def statements(text: str) -> Iterator[str]:
+    """The statements of a schema or migration file, comments dropped."""
+    return (statement.strip() for statement in _COMMENT.sub("", text).split(";") if statement.strip())
 
 
 def _load() -> Queries:

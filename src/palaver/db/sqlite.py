@@ -20,6 +20,7 @@ from . import filesystem, migrate
 from .explaining import explain
 from .grouping import Group
 from .locks import WriteQueue
+from .owners import FileLife
 from .queries import Query
 from .transactions import MemoryRead, Read, Write
 from .watching import Watch
@@ -86,6 +87,7 @@ class SqliteDatabase:
                 self._queue.close()
             raise
         self.cursor = self._writer.cursor()
+        self.life = FileLife(self, None if self.memory else path + "-owners")
 
     # ------------------------------------------------------------ the waist
 

@@ -229,12 +229,13 @@ CREATE TABLE foreign_ids (
 ) WITHOUT ROWID;
 CREATE INDEX foreign_ids_by_id ON foreign_ids (id);
 
--- Who writes. Alive exactly while the flock on the owner's file is held.
+-- Who writes. Alive exactly while the flock on the owner's file is held; on Postgres, until its lease is over.
 CREATE TABLE owners (
     id         TEXT PRIMARY KEY,
     pid        INTEGER NOT NULL,
     host       TEXT NOT NULL,
-    started_at INTEGER NOT NULL
+    started_at INTEGER NOT NULL,
+    lease_until INTEGER                        -- by the server's clock; NULL: a file says
 ) WITHOUT ROWID;
 
 -- System prompts by SHA-256 of their text; messages carry the digest.

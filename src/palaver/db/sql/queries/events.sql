@@ -1,9 +1,9 @@
 -- name: append_chunk
 -- The path of a streamed chunk: guarded by the turn's seal, its fence and the session's numbering. No row: read again.
 INSERT INTO events (session_id, seq, kind, turn, data, at)
-SELECT :session, :seq, 'chunk', t.begin_seq, :data, :at FROM turns t
- WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence
-   AND :seq > (SELECT h.event_seq FROM heads h WHERE h.session_id = :session)
+SELECT :session, :seq, 'chunk', t.begin_seq, :data, :at FROM turns t JOIN heads h ON h.session_id = :session
+ WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence AND :seq > h.event_seq
+-- postgres: FOR SHARE OF h
 ON CONFLICT (session_id, seq) DO NOTHING;
 
 -- name: insert_event
@@ -66,7 +66,7 @@ INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO 
 
 -- name: write_journal
 INSERT INTO journal (session_id, seq, statement, data)
-SELECT :session, coalesce(max(j.seq), 0) + 1, :statement, :data FROM journal j WHERE j.session_id = :session;
+SELECT CAST(:session AS TEXT), coalesce(max(j.seq), 0) + 1, :statement, :data FROM journal j WHERE j.session_id = :session;
 
 -- name: streaming_response
 -- The open turn whose response a message is.

@@ -158,7 +158,7 @@ INSERT INTO turns (
 ) VALUES (
     :id, :parent_id, :session_id, :base_revision, :begin_seq, :kind, :status, NULL, :fence, :started_at, :sealed_at,
     :digest, :depth, :thread_tokens, :thread_messages, :response_id, :input_tokens, :output_tokens, :reasoning_tokens,
-    :cache_read, :cache_write, :cost_usd, :usage_told, :facts_json, CASE WHEN :sealed_at IS NULL THEN 1 ELSE 0 END
+    :cache_read, :cache_write, :cost_usd, :usage_told, :facts_json, CASE WHEN CAST(:sealed_at AS INTEGER) IS NULL THEN 1 ELSE 0 END
 ) ON CONFLICT (id) DO NOTHING;
 
 -- name: import_live

@@ -40,9 +40,9 @@ SELECT * FROM session_rows s
  WHERE s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
    AND s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
-   AND (:agent IS NULL OR s.agent = :agent)
-   AND (:workspace IS NULL OR s.workspace_root = :workspace)
-   AND (:parent IS NULL OR s.parent_id = :parent)
+   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
+   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
+   AND (CAST(:parent AS TEXT) IS NULL OR s.parent_id = :parent)
  ORDER BY s.created_at DESC, s.id DESC
  LIMIT :limit;
 
@@ -52,7 +52,7 @@ SELECT * FROM session_rows s
    AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
    AND s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
-   AND (:workspace IS NULL OR s.workspace_root = :workspace)
+   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
  ORDER BY s.updated_at DESC, s.id DESC
  LIMIT :limit;
 
@@ -71,8 +71,8 @@ SELECT * FROM session_rows s
    AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
    AND s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
-   AND (:agent IS NULL OR s.agent = :agent)
-   AND (:workspace IS NULL OR s.workspace_root = :workspace)
+   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
+   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
  ORDER BY s.updated_at DESC, s.id DESC
  LIMIT :limit;
 
@@ -167,6 +167,19 @@ SELECT id FROM foreign_ids WHERE origin = :origin AND scope = :scope AND foreign
 
 -- name: put_owner
 INSERT INTO owners (id, pid, host, started_at) VALUES (:id, :pid, :host, :now) ON CONFLICT (id) DO NOTHING;
+
+-- name: put_lease
+-- Postgres only: here a file says who is alive.
+INSERT INTO owners (id, pid, host, started_at, lease_until) VALUES (:id, :pid, :host, :now, :until)
+ON CONFLICT (id) DO NOTHING;
+
+-- name: renew_lease
+-- Postgres only. No row: somebody buried us.
+UPDATE owners SET lease_until = :until WHERE id = :id;
+
+-- name: lease_of
+-- Postgres only.
+SELECT lease_until FROM owners WHERE id = :id;
 
 -- name: idle_owners
 -- Owners that no open turn names.

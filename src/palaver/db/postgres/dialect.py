@@ -1,0 +1,66 @@
+"""What Postgres spells differently. Everything else is the one text that both engines share.
+
+Parameters become `$1, $2 …`; types of the schema get their Postgres names, and text sorts by its bytes, as on SQLite. A
+line `-- postgres: …` in a statement is for this engine alone. A statement that changes a head comes with the lock of
+that head before it: under READ COMMITTED it then sees everything that was committed while it waited.
+"""
+
+from __future__ import annotations
+
+import re
+from typing import NamedTuple
+
+from ..queries import Query, statements
+
+_PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
+_OURS = re.compile(r"-- postgres: ([^\n]*)")
+_COMMENT = re.compile(r"--[^\n]*")
+_TYPES = {
+    r"\bTEXT\b": 'TEXT COLLATE "C"',
+    r"\bINTEGER\b": "BIGINT",
+    r"\bREAL\b": "DOUBLE PRECISION",
+    r"\bBLOB\b": "BYTEA",
+    r"\) WITHOUT ROWID": ")",
+}
+LOCK = (
+    "SELECT EXISTS (SELECT 1 FROM chat_messages m WHERE m.session_id = h.session_id AND m.created_at > h.last_at)"
+    " FROM heads h WHERE h.session_id = $1 FOR UPDATE"
+)  # and whether a row is there that is younger than any of ours: then another program wrote it
+
+
+class Statement(NamedTuple):
+    text: str
+    locks: int | None = None  # the place of the session whose head is locked first
+
+
+class Dialect:
+    """The statements of one process, each translated once."""
+
+    def __init__(self) -> None:
+        self._known: dict[str, Statement] = {}
+
+    def __call__(self, query: Query) -> Statement:
+        found = self._known.get(query.name)
+        if found is None:
+            found = self._known[query.name] = translate(query)
+        return found
+
+
+def translate(query: Query) -> Statement:
+    text = " ".join(_COMMENT.sub("", _OURS.sub(r"\1", query.body)).split()).rstrip("; ")
+    text = text.replace("group_concat(", "string_agg(")
+    numbers = {name: f"${place}" for place, name in enumerate(query.names, 1)}
+    text = _PARAM.sub(lambda found: numbers[found[1]] if found[1] else found[0], text)
+    takes_head = text.startswith("UPDATE heads") and "session" in query.names
+    return Statement(text, query.names.index("session") if takes_head else None)
+
+
+def schema(text: str) -> list[str]:
+    """The statements of a schema or migration file, one by one."""
+    return [_retyped(statement) for statement in statements(text)]
+
+
+def _retyped(statement: str) -> str:
+    for ours, theirs in _TYPES.items():
+        statement = re.sub(ours, theirs, statement)
+    return statement

@@ -1,0 +1,294 @@
+"""The Postgres engine: a few connections to one server, and one schema on it that is this store's space.
+
+Writers are kept apart by the lock of the session's head, not by one line for all. Chunks of all streams of a process
+share transactions (`combining`). A lost connection is replaced; what it was committing is asked for.
+"""
+
+from __future__ import annotations
+
+import os
+import random
+import threading
+from collections.abc import Iterator, Sequence
+from contextlib import AbstractContextManager
+from typing import Any, NoReturn
+
+import psycopg
+from psycopg.conninfo import conninfo_to_dict
+from psycopg.types.numeric import Int8Dumper
+from psycopg.types.string import StrDumper
+
+from ...clock import monotonic
+from ...errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreUnavailable
+from ..combining import Combiner, Request
+from ..database import Row
+from ..migrate import VERSION
+from ..queries import Query
+from . import spaces
+from .dialect import Dialect
+from .explaining import TRANSLATED, explain, is_lost
+from .leases import Leases
+from .transactions import NOTIFY, SET_ALL, SET_PATH, Read, Write, run
+from .watching import Watch
+
+_OLDEST = 150_000
+_IDLE = 8  # connections that are kept when nobody uses them
+_AGE = 600.0  # seconds after which a connection is replaced: a backend's memory grows with the schemas it has seen
+_NOTIFY_EVERY = 0.01  # seconds between two hints of a stream
+_LEVELS = {"boundary": ("off", "on"), "full": ("on", "on"), "normal": ("off", "off")}
+
+
+class PostgresDatabase:
+    """One space on one server, and the connections of this process to it."""
+
+    def __init__(
+        self,
+        dsn: str,
+        space: str = "default",
+        *,
+        create: bool = True,
+        durability: str = "boundary",
+        timeout: float = 30.0,
+        lease: float = 15.0,
+        pooler: bool = False,
+    ) -> None:
+        if durability not in _LEVELS:
+            raise ValueError(f"durability is boundary, full or normal, not {durability!r}")
+        self.name = f"{_without_secrets(dsn)} ({space})"
+        self.timeout = timeout
+        self.has_pooler = pooler
+        self.dialect = Dialect()
+        self.patience = str(max(1, round(timeout * 1000)))
+        self._dsn = dsn
+        self._wanted = conninfo_to_dict(dsn).get("target_session_attrs") or "read-write"  # of several hosts, the leader
+        self._soft, self._hard = _LEVELS[durability]
+        self._pid = os.getpid()
+        self._closed = threading.Event()
+        self._guard = threading.Lock()
+        self._idle: list[tuple[psycopg.Connection[Row], float]] = []
+        self._expected: dict[str, tuple[str, str]] = {}
+        self._combiner = Combiner(self._carry_out)
+        self._notified = 0.0
+        self.schema = self._open(space, create)
+        self.path = f'"{self.schema}"'
+        self.channel = self.schema
+        self.life = Leases(self, lease)
+
+    # ------------------------------------------------------------ the waist
+
+    def read(self) -> AbstractContextManager[Read]:
+        self.refuse_closed()
+        return Read(self)
+
+    def write(self, *, hard: bool = False) -> AbstractContextManager[Write]:
+        self.refuse_closed()
+        return Write(self, self._hard if hard else self._soft, hard=hard)
+
+    def insert(self, query: Query, params: Sequence[Any]) -> int:
+        self.refuse_closed()
+        request = Request(query, params)
+        if not self._combiner.submit(request, self.timeout):
+            raise StoreBusy(self.name, "another thread of this process", self.timeout)
+        if request.error is not None:
+            raise request.error
+        return request.changes
+
+    def watch(self) -> AbstractContextManager[Watch]:
+        self.refuse_closed()
+        return Watch(self)
+
+    def query(self, text: str) -> tuple[list[str], Iterator[Row]]:
+        """A person's own SELECT: column names and rows. Whatever it says, it cannot change anything."""
+        self.refuse_closed()
+        connection = self.connect()
+        try:
+            connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
+            run(connection, (SET_PATH, (self.path, self.patience)))
+            cursor = connection.cursor()
+            cursor.execute(text)
+            if cursor.description is None:
+                raise BadValue("cannot run this: it does not answer with rows")
+        except psycopg.Error as error:
+            connection.close()
+            raise BadValue(f"cannot run this: {str(error).splitlines()[0]}") from None
+        except BaseException:
+            connection.close()
+            raise
+        return [column.name for column in cursor.description], _closing(connection, cursor)
+
+    def close(self) -> None:
+        self._closed.set()
+        with self._guard:
+            idle, self._idle = self._idle, []
+        if os.getpid() == self._pid:
+            for connection, _ in idle:
+                connection.close()
+
+    def expect_setting(self, name: str, value: str, default: str) -> None:
+        """A setting of the store that this process was opened under: if it changes, writes are refused."""
+        self._expected[name] = (value, default)
+
+    def check(self, version: int | None, events: str | None) -> None:
+        """What every write looks at first: a newer Palaver may have migrated, or changed what is kept."""
+        if version != VERSION:
+            spaces.refuse_version(self.name, version or 0)
+        value, default = self._expected.get("events", ("", ""))
+        if value and (events or default) != value:
+            raise StoreError(f"another process changed what {self.name} keeps (events); open it again")
+
+    def refuse_closed(self) -> None:
+        if os.getpid() != self._pid:
+            raise StoreClosed("this store was opened before fork(); open it again in the child process")
+        if self._closed.is_set():
+            raise StoreClosed("this store is closed; open it again")
+
+    # ------------------------------------------------------------ connections
+
+    def connect(self) -> psycopg.Connection[Row]:
+        """A new connection. While the server is away it is tried again, until the timeout."""
+        deadline = monotonic() + self.timeout
+        while True:
+            try:
+                return self._connect()
+            except psycopg.Error as error:
+                if not is_lost(error) or _is_hopeless(error) or monotonic() > deadline or self._closed.is_set():
+                    raise explain(error, self.name, self.timeout) from None
+            self.nap(0.02 + random.random() / 20)
+
+    def _connect(self) -> psycopg.Connection[Row]:
+        connection: psycopg.Connection[Row] = psycopg.connect(
+            self._dsn,
+            autocommit=True,
+            prepare_threshold=None if self.has_pooler else 5,
+            connect_timeout=max(2, round(min(self.timeout, 10))),
+            application_name="palaver",
+            client_encoding="utf8",
+            target_session_attrs=self._wanted,
+        )
+        connection.adapters.register_dumper(int, Int8Dumper)  # one type, one plan
+        connection.adapters.register_dumper(str, StrDumper)
+        return connection
+
+    def nap(self, seconds: float) -> None:
+        self._closed.wait(seconds)
+
+    def borrow(self) -> psycopg.Connection[Row]:
+        while True:
+            with self._guard:
+                if not self._idle:
+                    break
+                connection, since = self._idle.pop()
+            if not connection.closed and monotonic() - since < _AGE:
+                return connection
+            connection.close()
+        return self.connect()
+
+    def end(self, connection: psycopg.Connection[Row]) -> None:
+        """Whatever it was in the middle of is taken back."""
+        if connection.closed:
+            return
+        try:
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+        except psycopg.Error:
+            connection.close()
+            return
+        self._give_back(connection)
+
+    def _give_back(self, connection: psycopg.Connection[Row]) -> None:
+        with self._guard:
+            if len(self._idle) < _IDLE and not self._closed.is_set():
+                self._idle.append((connection, monotonic()))
+                return
+        connection.close()
+
+    def outcome_of(self, number: str) -> str | None:
+        """committed or aborted, as the server remembers a transaction; None: it cannot say."""
+        deadline = monotonic() + self.timeout
+        while True:
+            try:
+                with self.connect() as connection:
+                    row = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (number,)).fetchone()
+            except (psycopg.Error, StoreError):
+                row = ("in progress",)
+            if row is None or row[0] != "in progress" or monotonic() > deadline:
+                return None if row is None or row[0] == "in progress" else row[0]
+            self.nap(0.02)
+
+    def explain(self, error: Exception) -> NoReturn:
+        raise explain(error, self.name, self.timeout) from error
+
+    # ------------------------------------------------------------ streams
+
+    def _carry_out(self, batch: list[Request]) -> None:
+        """Chunks of several streams, one transaction, one round trip."""
+        try:
+            changes = self._insert_all(batch)
+        except Exception as error:
+            failure = explain(error, self.name, self.timeout) if isinstance(error, TRANSLATED) else error
+            if is_lost(error):
+                failure = StoreUnavailable(f"{self.name} was lost while a chunk was written; it is looked for")
+            for request in batch:
+                request.end(0, failure)
+            return
+        for request, count in zip(batch, changes, strict=True):
+            request.end(count)
+
+    def _insert_all(self, batch: list[Request]) -> list[int]:
+        connection = self.borrow()
+        try:
+            with connection.pipeline():
+                run(connection, ("BEGIN", ()))
+                run(connection, (SET_ALL, (self.path, self.patience, self._soft)))
+                cursors = [run(connection, (self.dialect(one.query).text, one.params)) for one in batch]
+                if self.is_hint_due():
+                    run(connection, (NOTIFY, (self.channel,)))
+                run(connection, ("COMMIT", ()))
+            return [cursor.rowcount for cursor in cursors]
+        finally:
+            self.end(connection)
+
+    def is_hint_due(self) -> bool:
+        now = monotonic()
+        if now - self._notified < _NOTIFY_EVERY:
+            return False
+        self._notified = now
+        return True
+
+    # ------------------------------------------------------------ opening
+
+    def _open(self, space: str, create: bool) -> str:
+        with self.connect() as connection:
+            if connection.info.server_version < _OLDEST:
+                raise StoreError(
+                    f"{self.name} is Postgres {connection.info.server_version // 10_000}; 15 is the oldest"
+                )
+            encoding = connection.info.parameter_status("server_encoding")
+            if encoding != "UTF8":
+                raise StoreError(f"{self.name} keeps text as {encoding}; make a database with ENCODING 'UTF8'")
+            try:
+                return spaces.open_space(connection, self.name, space, create=create)
+            except psycopg.Error as error:
+                self.explain(error)
+
+
+def _is_hopeless(error: psycopg.Error) -> bool:
+    """The server is there and says no: waiting does not help."""
+    text = str(error)
+    return any(word in text for word in ("authentication", "does not exist", "no password", "could not translate"))
+
+
+def _without_secrets(dsn: str) -> str:
+    try:
+        parts = conninfo_to_dict(dsn)
+    except psycopg.Error:
+        raise BadValue("this is not a Postgres address; postgresql://user@host/database is one") from None
+    where = parts.get("host") or parts.get("hostaddr") or "localhost"
+    return f"postgresql://{where}/{parts.get('dbname') or ''}"
+
+
+def _closing(connection: psycopg.Connection[Row], cursor: psycopg.Cursor[Row]) -> Iterator[Row]:
+    try:
+        yield from cursor
+    finally:
+        connection.close()

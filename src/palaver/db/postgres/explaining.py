@@ -1,0 +1,58 @@
+"""What Postgres's errors mean to a person: by SQLSTATE, never by text."""
+
+from __future__ import annotations
+
+import psycopg
+from psycopg import errors as pg
+
+from ...errors import (
+    BadValue,
+    PalaverError,
+    Refused,
+    SchemaMismatch,
+    StoreBusy,
+    StoreError,
+    StoreFull,
+    StoreReadOnly,
+    StoreUnavailable,
+)
+
+TRANSLATED = (psycopg.Error, UnicodeEncodeError)
+_LATER = (pg.LockNotAvailable, pg.QueryCanceled, pg.DeadlockDetected, pg.SerializationFailure)
+_SHAPE = (pg.UndefinedTable, pg.UndefinedColumn, pg.DatatypeMismatch, pg.NotNullViolation, pg.UndefinedObject)
+_MAY_NOT = (pg.InsufficientPrivilege, pg.ReadOnlySqlTransaction)
+
+
+def is_lost(error: BaseException) -> bool:
+    """The connection is gone, or the server is: not a word about what was asked."""
+    if isinstance(error, pg.AdminShutdown | pg.CrashShutdown | pg.CannotConnectNow | pg.TooManyConnections):
+        return True
+    return isinstance(error, psycopg.OperationalError | psycopg.InterfaceError) and (
+        error.sqlstate is None or error.sqlstate.startswith(("08", "57P"))
+    )
+
+
+def explain(error: Exception, name: str, timeout: float) -> PalaverError:
+    if isinstance(error, UnicodeEncodeError):
+        return BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column")
+    if isinstance(error, psycopg.DataError):
+        return BadValue(f"Postgres cannot hold this: {_first_line(error)}")
+    reason = _first_line(error)
+    if isinstance(error, _LATER):
+        return StoreBusy(name, None, timeout)
+    if isinstance(error, pg.DiskFull | pg.OutOfMemory):
+        return StoreFull(f"the server that holds {name} has no room left ({reason}); nothing acknowledged was lost")
+    if isinstance(error, _MAY_NOT):
+        return StoreReadOnly(f"{name}: {reason}; ask for the right to use and write this schema")
+    if isinstance(error, _SHAPE):
+        return SchemaMismatch(f"{name} holds tables that are not shaped as expected: {reason}")
+    if isinstance(error, pg.UniqueViolation):
+        return Refused(f"somebody else stored the same at the same moment ({reason}); try again")
+    if is_lost(error):
+        return StoreUnavailable(f"{name} cannot be reached ({reason}); nothing was changed, try again")
+    return StoreError(f"{name}: {reason}")
+
+
+def _first_line(error: Exception) -> str:
+    text = str(error).strip()
+    return text.splitlines()[0] if text else type(error).__name__

@@ -1,0 +1,60 @@
+"""Who is alive: each process renews a lease, and the server's clock says when it is over. Clocks of the machines that
+take part may differ; pids and files mean nothing across them."""
+
+from __future__ import annotations
+
+import os
+from typing import TYPE_CHECKING
+
+from ...clock import monotonic
+from ..queries import Q
+
+if TYPE_CHECKING:
+    from .engine import PostgresDatabase
+
+_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+
+
+class Leases:
+    def __init__(self, db: PostgresDatabase, seconds: float) -> None:
+        self._db = db
+        self._seconds = seconds
+        self._until = 0.0
+        self.every: float | None = seconds / 3
+
+    def begin(self, owner: str) -> None:
+        self._until = monotonic() + self._seconds
+        with self._db.write() as tx:
+            now = self._now()
+            until = now + round(self._seconds * 1000)
+            tx.run(Q.put_lease, id=owner, pid=os.getpid(), host=os.uname().nodename, now=now, until=until)
+
+    def holds(self) -> bool:
+        """By our own clock, which starts earlier: if it does not, others may have taken our turns."""
+        return monotonic() < self._until
+
+    def renew(self, owner: str) -> None:
+        until = monotonic() + self._seconds
+        with self._db.write() as tx:
+            if tx.run(Q.renew_lease, id=owner, until=self._now() + round(self._seconds * 1000)):
+                self._until = until
+
+    def is_dead(self, owner: str) -> bool:
+        with self._db.read() as tx:
+            row = tx.one(Q.lease_of, id=owner)
+        return row is None or row[0] is None or int(row[0]) < self._now()
+
+    def end(self, owner: str) -> None:
+        self._until = 0.0
+
+    def forget(self, owners: list[str]) -> None:
+        """Nothing of them is left but their rows."""
+
+    def _now(self) -> int:
+        connection = self._db.borrow()
+        try:
+            row = connection.execute(_CLOCK).fetchone()
+            assert row is not None
+            return int(row[0])
+        finally:
+            self._db.end(connection)

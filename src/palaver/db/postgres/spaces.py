@@ -1,0 +1,185 @@
+"""Spaces: one schema each, with names that we make, and one table that says whose they are.
+
+A space is made and migrated in one transaction, under the lock of its line in that table: killed anywhere, it is as it
+was, and sixteen who open it for the first time at once make it once.
+"""
+
+from __future__ import annotations
+
+import os
+import re
+from collections.abc import Callable
+from typing import NamedTuple, TypeVar
+
+import psycopg
+from psycopg import errors as pg
+
+from ...clock import now_ms
+from ...errors import BadValue, NotAStore, Refused, SchemaMismatch, SchemaTooNew
+from ..database import Row
+from ..migrate import VERSION
+from ..queries import migrations, schema
+from . import dialect
+
+_NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?")
+_DIRECTORY = (
+    "CREATE SCHEMA IF NOT EXISTS palaver",
+    """CREATE TABLE IF NOT EXISTS palaver.spaces (
+        name TEXT COLLATE "C" PRIMARY KEY, schema_name TEXT NOT NULL UNIQUE, version BIGINT NOT NULL,
+        created_at BIGINT NOT NULL
+    )""",
+)
+_AT_ONCE = (pg.UniqueViolation, pg.DuplicateSchema, pg.DuplicateTable, pg.DeadlockDetected)
+_TABLES = re.compile(r"CREATE TABLE (\w+)")
+_T = TypeVar("_T")
+
+Connection = psycopg.Connection[Row]
+
+
+class SpaceInfo(NamedTuple):
+    name: str
+    schema: str
+    version: int
+    created_at: int
+
+
+def check_name(name: str) -> str:
+    if not isinstance(name, str) or not _NAME.fullmatch(name):
+        raise BadValue(f"{name!r:.60} is no name for a space: up to 40 of a-z, 0-9, _ and -, no _ or - at its ends")
+    return name
+
+
+def open_space(connection: Connection, where: str, name: str, *, create: bool) -> str:
+    """Its schema, at the current version."""
+    check_name(name)
+    found = find(connection, name)
+    if found is None and not create:
+        raise NotAStore(f"{where}: there is no such space; open it with create=True, or list what there is")
+    if found is None or found.version != VERSION:
+        found = bring_up(connection, where, name)
+    return found.schema
+
+
+def find(connection: Connection, name: str) -> SpaceInfo | None:
+    try:
+        row = connection.execute(
+            "SELECT name, schema_name, version, created_at FROM palaver.spaces WHERE name = %s", (name,)
+        ).fetchone()
+    except (pg.UndefinedTable, pg.InvalidSchemaName):
+        return None
+    return SpaceInfo(*row) if row else None
+
+
+def every(connection: Connection) -> list[SpaceInfo]:
+    try:
+        rows = connection.execute(
+            "SELECT name, schema_name, version, created_at FROM palaver.spaces ORDER BY name"
+        ).fetchall()
+    except (pg.UndefinedTable, pg.InvalidSchemaName):
+        return []
+    return [SpaceInfo(*row) for row in rows]
+
+
+def bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
+    """Make a space that is not there; bring an older one to the current version."""
+    _patiently(lambda: _make_directory(connection))
+    return _patiently(lambda: _bring_up(connection, where, name))
+
+
+def _patiently(work: Callable[[], _T]) -> _T:
+    """Others do the same at the same time: what they finished first is there at the next try."""
+    for _ in range(20):
+        try:
+            return work()
+        except _AT_ONCE:
+            pass
+    return work()
+
+
+def _make_directory(connection: Connection) -> None:
+    row = connection.execute("SELECT to_regclass('palaver.spaces')").fetchone()
+    if row and row[0] is None:
+        with connection.transaction():
+            for statement in _DIRECTORY:
+                connection.execute(statement)
+
+
+def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
+    with connection.transaction():
+        connection.execute(
+            "INSERT INTO palaver.spaces (name, schema_name, version, created_at) VALUES (%s, %s, 0, %s)"
+            " ON CONFLICT (name) DO NOTHING",
+            (name, f"palaver_{os.urandom(6).hex()}", now_ms()),
+        )
+        row = connection.execute(
+            "SELECT name, schema_name, version, created_at FROM palaver.spaces WHERE name = %s FOR UPDATE", (name,)
+        ).fetchone()
+        assert row is not None
+        space = SpaceInfo(*row)
+        if space.version > VERSION:
+            refuse_version(where, space.version)
+        if space.version == VERSION:
+            return space
+        _migrate(connection, where, space)
+        connection.execute("UPDATE palaver.spaces SET version = %s WHERE name = %s", (VERSION, name))
+    return space._replace(version=VERSION)
+
+
+def _migrate(connection: Connection, where: str, space: SpaceInfo) -> None:
+    files = migrations()
+    if space.version == 0:
+        connection.execute(f'CREATE SCHEMA "{space.schema}"')
+        texts = [schema()]
+    else:
+        texts = [text for _, text in files[space.version :]]
+    connection.execute("SELECT set_config('search_path', %s, true)", (f'"{space.schema}"',))
+    try:
+        for text in texts:
+            for statement in dialect.schema(text):
+                connection.execute(statement)
+    except (pg.DuplicateTable, pg.UndefinedTable, pg.DuplicateColumn) as error:
+        raise SchemaMismatch(f"{where} cannot be migrated: {str(error).splitlines()[0]}") from None
+    for file, _ in files[space.version :]:
+        number, _, title = file.partition("_")
+        connection.execute("INSERT INTO schema_migrations VALUES (%s, %s, %s)", (int(number), title, now_ms()))
+
+
+def refuse_version(where: str, version: int) -> None:
+    if version > VERSION:
+        raise SchemaTooNew(where, version, VERSION)
+    raise SchemaMismatch(f"{where} is at version {version}, not {VERSION}; open it again")
+
+
+def drop(connection: Connection, name: str) -> None:
+    """Everything in it is gone."""
+    with connection.transaction():
+        row = connection.execute(
+            "SELECT schema_name FROM palaver.spaces WHERE name = %s FOR UPDATE", (name,)
+        ).fetchone()
+        if row is None:
+            raise NotAStore(f"there is no space {name}")
+        connection.execute(f'DROP SCHEMA "{row[0]}" CASCADE')
+        connection.execute("DELETE FROM palaver.spaces WHERE name = %s", (name,))
+
+
+def copy(connection: Connection, where: str, source: str, target: str) -> SpaceInfo:
+    """A new space with the same rows, as they are at one moment."""
+    check_name(target)
+    if find(connection, target) is not None:
+        raise Refused(f"the space {target} is there already; drop it first, or take another name")
+    found = find(connection, source)
+    if found is None:
+        raise NotAStore(f"there is no space {source}")
+    found = bring_up(connection, where, source)
+    with connection.transaction():
+        connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
+        made = SpaceInfo(target, f"palaver_{os.urandom(6).hex()}", VERSION, now_ms())
+        connection.execute("INSERT INTO palaver.spaces VALUES (%s, %s, %s, %s)", tuple(made))
+        connection.execute(f'CREATE SCHEMA "{made.schema}"')
+        connection.execute("SELECT set_config('search_path', %s, true)", (f'"{made.schema}"',))
+        for statement in dialect.schema(schema()):
+            connection.execute(statement)
+        for table in _TABLES.findall(schema()):
+            if table != "owners":  # nobody writes here yet
+                connection.execute(f'INSERT INTO {table} SELECT * FROM "{found.schema}".{table}')
+    return made

@@ -1,0 +1,225 @@
+"""Transactions on Postgres: reads are REPEATABLE READ snapshots; a write is a few pipelines, its COMMIT in the last.
+
+Each begins by setting its schema as the path, for itself alone: behind a pooler the next transaction of the same
+connection is somebody else's.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from types import TracebackType
+from typing import TYPE_CHECKING, Any
+
+import psycopg
+
+from ...clock import monotonic
+from ...errors import StoreUnavailable
+from ..database import Row
+from ..queries import Query
+from .dialect import LOCK
+from .explaining import TRANSLATED, is_lost
+
+if TYPE_CHECKING:
+    from .engine import PostgresDatabase
+
+Step = tuple[str, Sequence[Any]]
+# Everything here goes by an index; a planner that has no statistics yet would read whole tables.
+_PLANS = "".join(
+    f", set_config('{name}', 'off', true)" for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
+)
+SET_PATH = "SELECT set_config('search_path', $1, true), set_config('statement_timeout', $2, true)" + _PLANS
+SET_ALL = SET_PATH + ", set_config('synchronous_commit', $3, true), set_config('lock_timeout', $2, true)"
+_LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
+NOTIFY = "SELECT pg_notify($1, '')"
+_READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+_LOOK = (
+    "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text"
+    " FROM schema_migrations"
+)
+
+
+class Statements:
+    """The verbs of a transaction over one connection."""
+
+    def __init__(self, db: PostgresDatabase) -> None:
+        self._db = db
+        self._dialect = db.dialect
+        self._connection: psycopg.Connection[Row]
+        self._begun = self._is_fresh = self._has_strangers = False
+        self._waiting: list[Step] = []
+
+    def all(self, query: Query, **params: Any) -> list[Row]:
+        return self._rows(query, query.bind(params))
+
+    def one(self, query: Query, **params: Any) -> Row | None:
+        rows = self._rows(query, query.bind(params))
+        return rows[0] if rows else None
+
+    def run(self, query: Query, **params: Any) -> int:
+        return self._execute(query, query.bind(params)).rowcount
+
+    def take(self, query: Query, *values: Any) -> list[Row]:
+        return self._rows(query, values)
+
+    def later(self, query: Query, **params: Any) -> None:
+        self._queue(query, query.bind(params))
+
+    def put(self, query: Query, *values: Any) -> None:
+        self._queue(query, values)
+
+    def put_large(self, query: Query, *values: Any) -> None:
+        self._execute(query, values)
+
+    def generation(self) -> int | None:
+        """By the locks taken so far: None where another program wrote a row."""
+        return None if self._has_strangers else int(monotonic() // _LOOK_EVERY)
+
+    def watermark(self) -> int | None:
+        return None
+
+    def _queue(self, query: Query, values: Sequence[Any]) -> None:
+        text, locks = self._dialect(query)
+        if locks is not None:
+            self._waiting.append((LOCK, (values[locks],)))
+        self._waiting.append((text, values))
+
+    def _rows(self, query: Query, values: Sequence[Any]) -> list[Row]:
+        cursor = self._execute(query, values)
+        return cursor.fetchall() if cursor.description is not None else []
+
+    def _execute(self, query: Query, values: Sequence[Any]) -> psycopg.RawCursor[Row]:
+        self._queue(query, values)
+        return self._send()
+
+    def _send(self) -> psycopg.RawCursor[Row]:
+        """All that waits, in one round trip; the cursor of the last."""
+        steps, self._waiting = self._waiting, []
+        if not self._begun:
+            return self._begin(steps)
+        if len(steps) == 1:
+            return run(self._connection, steps[0])
+        with self._connection.pipeline():
+            cursors = [run(self._connection, step) for step in steps]
+        self._note_locks(steps, cursors)
+        return cursors[-1]
+
+    def _note_locks(self, steps: list[Step], cursors: list[psycopg.RawCursor[Row]]) -> None:
+        for (text, _), cursor in zip(steps, cursors, strict=True):
+            if text is LOCK:
+                self._has_strangers |= cursor.fetchall() == [(True,)]
+
+    def _begin(self, steps: list[Step]) -> psycopg.RawCursor[Row]:
+        """The first round trip. Nothing can be committed by it, so on a connection that has died it is made again."""
+        self._begun = True
+        steps = [*self._beginning(), *steps]
+        while True:
+            try:
+                with self._connection.pipeline():
+                    cursors = [run(self._connection, step) for step in steps]
+                break
+            except psycopg.Error as error:
+                if not is_lost(error) or self._is_fresh:
+                    raise
+            self._connection.close()
+            self._connection, self._is_fresh = self._db.connect(), True
+        self._check(cursors)
+        self._note_locks(steps, cursors)
+        return cursors[-1]
+
+    def _beginning(self) -> list[Step]:
+        raise NotImplementedError
+
+    def _check(self, cursors: list[psycopg.RawCursor[Row]]) -> None:
+        """What the first steps said."""
+
+
+def run(connection: psycopg.Connection[Row], step: Step) -> psycopg.RawCursor[Row]:
+    cursor = psycopg.RawCursor(connection)
+    cursor.execute(step[0], step[1])
+    return cursor
+
+
+class Read(Statements):
+    """A snapshot: everything read inside it is of one moment."""
+
+    def __enter__(self) -> Read:
+        self._connection = self._db.borrow()
+        return self
+
+    def _beginning(self) -> list[Step]:
+        return [(_READ, ()), (SET_PATH, (self._db.path, self._db.patience))]
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.end(self._connection)
+        if isinstance(error, TRANSLATED):
+            self._db.explain(error)
+
+
+class Write(Statements):
+    """All or nothing. Where a connection is lost with the commit, the server is asked how it ended."""
+
+    def __init__(self, db: PostgresDatabase, level: str, *, hard: bool) -> None:
+        super().__init__(db)
+        self._level = level
+        self._is_hard = hard
+        self._number: str | None = None
+
+    def __enter__(self) -> Write:
+        self._connection = self._db.borrow()
+        return self
+
+    def _beginning(self) -> list[Step]:
+        settings = (self._db.path, self._db.patience, self._level)
+        return [("BEGIN", ()), (SET_ALL, settings), (_LOOK, ())]
+
+    def _check(self, cursors: list[psycopg.RawCursor[Row]]) -> None:
+        row = cursors[2].fetchone()
+        assert row is not None
+        version, events, self._number = row
+        self._db.check(version, events)
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        failure = error
+        if failure is None:
+            failure = self._commit()
+        else:
+            self._db.end(self._connection)
+        if isinstance(failure, TRANSLATED):
+            self._db.explain(failure)
+        if failure is not None and kind is None:
+            raise failure
+
+    def _commit(self) -> BaseException | None:
+        """None: it is done."""
+        try:
+            if self._waiting and not self._begun:
+                self._waiting, kept = [], self._waiting
+                self._send()  # its number must be known before anything can be lost
+                self._waiting = kept
+            if self._begun:
+                if self._is_hard or self._db.is_hint_due():
+                    self._waiting.append((NOTIFY, (self._db.channel,)))
+                self._waiting.append(("COMMIT", ()))
+                self._send()
+        except BaseException as error:
+            self._db.end(self._connection)
+            return self._resolved(error)
+        self._db.end(self._connection)
+        return None
+
+    def _resolved(self, error: BaseException) -> BaseException | None:
+        """Whether what was cut off had been committed."""
+        if not is_lost(error) or self._number is None:
+            return error
+        outcome = self._db.outcome_of(self._number)
+        if outcome == "committed":
+            return None
+        if outcome == "aborted":
+            return error
+        return StoreUnavailable(
+            f"{self._db.name} was lost while committing, and cannot say whether it did; look before you try again"
+        )
