@@ -94,6 +94,9 @@ class _Journaled:
         self._note(query, params)
         return self._tx.run(query, **params)
 
+    def run_many(self, query: Query, rows: Sequence[dict[str, Any]]) -> int:
+        return sum(self.run(query, **row) for row in rows)
+
     def later(self, query: Query, **params: Any) -> None:
         self._note(query, params)
         self._tx.later(query, **params)

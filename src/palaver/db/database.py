@@ -27,6 +27,10 @@ class Tx(Protocol):
         """Run now; how many rows it changed."""
         ...
 
+    def run_many(self, query: Query, rows: Sequence[dict[str, Any]]) -> int:
+        """An INSERT, run now for each of the rows; how many rows that added."""
+        ...
+
     def later(self, query: Query, **params: Any) -> None:
         """Run with the commit (or before the next statement that reads)."""
         ...

@@ -42,6 +42,9 @@ class Statements:
         self.all(query, **params)
         return self._cursor.connection.changes()
 
+    def run_many(self, query: Query, rows: Sequence[dict[str, Any]]) -> int:
+        return sum(self.run(query, **row) for row in rows)
+
     def later(self, query: Query, **params: Any) -> None:
         self.all(query, **params)
 

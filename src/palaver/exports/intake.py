@@ -22,6 +22,7 @@ from .outcome import Rejected
 from .tables import Table
 
 FRESH, MERGE, COMPLETE = "fresh", "merge", "complete"
+_BATCH, _BATCH_BYTES = 1_000, 4 << 20
 _MERGED = (tables.TURNS, tables.ENTRIES, tables.MESSAGES, tables.PARTS)
 
 
@@ -62,7 +63,11 @@ class _TurnIds:
         return (row["id"] for _, row in self._arrival.rows(tables.TURNS))
 
 
-def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
+class InTheWay(Exception):
+    """A row of a fresh session did not go in. Row by row it can be said which, and why."""
+
+
+def take_in(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) -> bool:
     """Put a group into the store and prove it; False if everything was there."""
     standing = tx.one(Q.import_standing, session=arrival.session_id)
     if (standing is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*(standing or (None, None)))):
@@ -72,10 +77,13 @@ def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
         tx.run(Q.drop_reflog, session=arrival.session_id)
     counts = {table.name: 0 for table in tables.IN_ORDER}
     added = 0
-    for number, table, row in arrival:
-        counts[table.name] += 1
-        if mode != MERGE or table in _MERGED:
-            added += _put(tx, arrival, mode, number, table, row)
+    if mode == FRESH and not careful:
+        added = _put_fresh(tx, arrival)
+    else:
+        for number, table, row in arrival:
+            counts[table.name] += 1
+            if mode != MERGE or table in _MERGED:
+                added += _put(tx, arrival, mode, number, table, row)
     if mode == MERGE and added:
         _settle_merge(tx, arrival, *(standing or (None, None)))
     if mode == COMPLETE:
@@ -84,6 +92,28 @@ def take_in(tx: Tx, arrival: Arrival, mode: str) -> bool:
         tx.run(Q.import_live, session=arrival.session_id)
     proof.prove(tx, arrival.session_id, arrival.rows(tables.TURNS), arrival.first, own=mode != MERGE)
     return bool(added)
+
+
+def _put_fresh(tx: Tx, arrival: Arrival) -> int:
+    """All rows, many at a time."""
+    batch: list[dict[str, Any]] = []
+    before, size, added = tables.SESSIONS, 0, 0
+    for number, table, row in arrival:
+        _check(number, table, row)
+        if batch and (table is not before or len(batch) >= _BATCH or size >= _BATCH_BYTES):
+            added += _put_batch(tx, before, batch)
+            batch, size = [], 0
+        batch.append({**row, "group": arrival.session_id})
+        before = table
+        size += sum(len(value) for value in row.values() if type(value) is str)
+    return added + (_put_batch(tx, before, batch) if batch else 0)
+
+
+def _put_batch(tx: Tx, table: Table, batch: list[dict[str, Any]]) -> int:
+    added = tx.run_many(table.put, batch)
+    if added != len(batch) and table not in (tables.PROMPTS, tables.PRUNED):
+        raise InTheWay
+    return added
 
 
 def _put(tx: Tx, arrival: Arrival, mode: str, number: int, table: Table, row: dict[str, Any]) -> int:

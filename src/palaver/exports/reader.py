@@ -19,7 +19,7 @@ from ..errors import BadValue
 from . import tables
 from .groups import Group
 from .husks import is_husk
-from .intake import COMPLETE, FRESH, MERGE, Arrival, take_in
+from .intake import COMPLETE, FRESH, MERGE, Arrival, InTheWay, take_in
 from .lines import Lines, fields_of
 from .outcome import Progress, Refusal, Rejected, Summary
 from .tables import Table
@@ -167,8 +167,12 @@ class _Import:
         if mode is None:
             self._there += 1
             return
-        with self._db.write(hard=True) as tx:
-            changed = take_in(tx, arrival, mode)
+        try:
+            with self._db.write(hard=True) as tx:
+                changed = take_in(tx, arrival, mode)
+        except InTheWay:
+            with self._db.write(hard=True) as tx:
+                changed = take_in(tx, arrival, mode, careful=True)
         self._imported += changed
         self._there += not changed
 

@@ -48,7 +48,7 @@ class Dialect:
 
 def translate(query: Query) -> Statement:
     text = " ".join(_COMMENT.sub("", _OURS.sub(r"\1", query.body)).split()).rstrip("; ")
-    text = text.replace("group_concat(", "string_agg(")
+    text = text.replace("group_concat(", "string_agg(").replace(" AS INTEGER)", " AS BIGINT)")
     numbers = {name: f"${place}" for place, name in enumerate(query.names, 1)}
     text = _PARAM.sub(lambda found: numbers[found[1]] if found[1] else found[0], text)
     takes_head = text.startswith("UPDATE heads") and "session" in query.names

@@ -16,6 +16,7 @@ from ...clock import monotonic
 from ...errors import StoreUnavailable
 from ..database import Row
 from ..queries import Query
+from . import bulk
 from .dialect import LOCK
 from .explaining import TRANSLATED, is_lost
 
@@ -29,6 +30,7 @@ _PLANS = "".join(
 )
 SET_PATH = "SELECT set_config('search_path', $1, true), set_config('statement_timeout', $2, true)" + _PLANS
 SET_ALL = SET_PATH + ", set_config('synchronous_commit', $3, true), set_config('lock_timeout', $2, true)"
+_MANY = 20  # rows from which on COPY is faster
 _LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
 NOTIFY = "SELECT pg_notify($1, '')"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
@@ -57,6 +59,13 @@ class Statements:
 
     def run(self, query: Query, **params: Any) -> int:
         return self._execute(query, query.bind(params)).rowcount
+
+    def run_many(self, query: Query, rows: Sequence[dict[str, Any]]) -> int:
+        if len(rows) < _MANY:
+            return sum(self.run(query, **row) for row in rows)
+        if self._waiting or not self._begun:
+            self._send()
+        return bulk.insert(self._connection, query, self._dialect(query).text, rows)
 
     def take(self, query: Query, *values: Any) -> list[Row]:
         return self._rows(query, values)
