@@ -1,5 +1,6 @@
 """What is promised, row by row, in the order of the last table. `normal` is held against raw SQLite at
-synchronous=NORMAL, `boundary` (the default) against raw SQLite at FULL, `own` against another size of itself."""
+synchronous=NORMAL, `boundary` (the default) against raw SQLite at FULL, `own` against another size of itself,
+`postgres` against plain psycopg that writes the same rows."""
 
 from __future__ import annotations
 
@@ -50,4 +51,11 @@ TARGETS = {
     "boundary.streams": Target("32 streams at once, chunks/s vs raw FULL that commits each", 5, ">=", "/s"),
     "boundary.streams.full": Target("32 streams at `full`, chunks/s vs raw FULL that commits each", None, ">=", "/s"),
     "boundary.streams.threads": Target("32 streams at `full`, chunks/s vs 32 raw threads in turn", None, ">=", "/s"),
+    "postgres.append.p50": Target("append one message, p50", 1.5),
+    "postgres.append.mean": Target("append one message, mean", 1.5),
+    "postgres.streams": Target("32 streams at once, chunks/s vs one statement per chunk", 3, ">=", "/s"),
+    "postgres.flat": Target("chunk at 1 MB vs own 1 KB, p50", 1.5),
+    "postgres.load": Target("load {messages:,} messages of 5 parts", 1.5, unit="ms"),
+    "postgres.list": Target("list 50 sessions", 1.5, unit="ms"),
+    "postgres.spaces": Target("open and list one of {spaces:,} spaces vs the only one", 2, unit="ms"),
 }

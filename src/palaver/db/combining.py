@@ -28,14 +28,18 @@ class Request:
         self.changes = 0
         self.error: Exception | None = None
         self.is_done = False
-        self._awake = threading.Semaphore(0)
+        self._awake = threading.Lock()  # not a Semaphore: that is Python, and this is waited for by every chunk
+        self._awake.acquire()
 
     def sleep(self, seconds: float) -> bool:
         """Until it is done, or its thread is to lead. False: neither in time."""
         return self._awake.acquire(timeout=max(0.0, seconds))
 
     def wake(self) -> None:
-        self._awake.release()
+        try:
+            self._awake.release()
+        except RuntimeError:  # it was woken before, and has not slept since
+            pass
 
     def end(self, changes: int, error: Exception | None = None) -> None:
         self.changes, self.error, self.is_done = changes, error, True

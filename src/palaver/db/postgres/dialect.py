@@ -27,6 +27,19 @@ LOCK = (
     " FROM heads h WHERE h.session_id = $1 FOR UPDATE"
 )  # and whether a row is there that is younger than any of ours: then another program wrote it
 
+# `append_chunk` for the chunks of many streams at once; it says which of them were taken. The names carry their schema,
+# so that on a connection of our own it is a transaction by itself.
+_CHUNKS = """
+INSERT INTO {schema}.events (session_id, seq, kind, turn, data, at)
+SELECT r.session_id, r.seq, 'chunk', t.begin_seq, r.data, r.at
+  FROM unnest($1::text[], $2::bigint[], $3::text[], $4::bigint[], $5::text[], $6::bigint[])
+       AS r (session_id, seq, data, at, turn, fence)
+  JOIN {schema}.turns t ON t.id = r.turn JOIN {schema}.heads h ON h.session_id = r.session_id
+ WHERE t.sealed_at IS NULL AND t.fence = r.fence AND r.seq > h.event_seq
+   FOR SHARE OF h
+ON CONFLICT (session_id, seq) DO NOTHING RETURNING session_id, seq
+"""
+
 
 class Statement(NamedTuple):
     text: str
@@ -53,6 +66,10 @@ def translate(query: Query) -> Statement:
     text = _PARAM.sub(lambda found: numbers[found[1]] if found[1] else found[0], text)
     takes_head = text.startswith("UPDATE heads") and "session" in query.names
     return Statement(text, query.names.index("session") if takes_head else None)
+
+
+def append_chunks(schema_name: str) -> str:
+    return " ".join(_CHUNKS.format(schema=schema_name).split())
 
 
 def schema(text: str) -> list[str]:

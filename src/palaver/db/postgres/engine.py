@@ -23,12 +23,13 @@ from ...errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreUnavail
 from ..combining import Combiner, Request
 from ..database import Row
 from ..migrate import VERSION
-from ..queries import Query
+from ..queries import Q, Query
 from . import spaces
-from .dialect import Dialect
+from .dialect import Dialect, append_chunks
 from .explaining import TRANSLATED, explain, is_lost
 from .leases import Leases
-from .transactions import NOTIFY, SET_ALL, SET_PATH, Read, Write, run
+from .settings import Settings
+from .transactions import NOTIFY, Read, Step, Write, run
 from .watching import Watch
 
 _OLDEST = 150_000
@@ -58,7 +59,6 @@ class PostgresDatabase:
         self.timeout = timeout
         self.has_pooler = pooler
         self.dialect = Dialect()
-        self.patience = str(max(1, round(timeout * 1000)))
         self._dsn = dsn
         self._wanted = conninfo_to_dict(dsn).get("target_session_attrs") or "read-write"  # of several hosts, the leader
         self._soft, self._hard = _LEVELS[durability]
@@ -69,8 +69,11 @@ class PostgresDatabase:
         self._expected: dict[str, tuple[str, str]] = {}
         self._combiner = Combiner(self._carry_out)
         self._notified = 0.0
+        self._settings: Settings | None = None
         self.schema = self._open(space, create)
-        self.path = f'"{self.schema}"'
+        self._settings = Settings(f'"{self.schema}"', timeout, self._soft, pooler=pooler)
+        self._texts = {level: self._settings.of_transaction(level) for level in (None, "on", "off")}
+        self._append_chunks = append_chunks(f'"{self.schema}"')
         self.channel = self.schema
         self.life = Leases(self, lease)
 
@@ -86,6 +89,7 @@ class PostgresDatabase:
 
     def insert(self, query: Query, params: Sequence[Any]) -> int:
         self.refuse_closed()
+        assert query is Q.append_chunk, query
         request = Request(query, params)
         if not self._combiner.submit(request, self.timeout):
             raise StoreBusy(self.name, "another thread of this process", self.timeout)
@@ -103,7 +107,7 @@ class PostgresDatabase:
         connection = self.connect()
         try:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            run(connection, (SET_PATH, (self.path, self.patience)))
+            run(connection, self.settings())
             cursor = connection.cursor()
             cursor.execute(text)
             if cursor.description is None:
@@ -167,7 +171,13 @@ class PostgresDatabase:
         )
         connection.adapters.register_dumper(int, Int8Dumper)  # one type, one plan
         connection.adapters.register_dumper(str, StrDumper)
+        if self._settings is not None and not self.has_pooler:
+            connection.execute(self._settings.at_connect())
         return connection
+
+    def settings(self, level: str | None = None) -> Step:
+        """The first statement of a transaction."""
+        return self._texts[level], ()
 
     def nap(self, seconds: float) -> None:
         self._closed.wait(seconds)
@@ -235,16 +245,23 @@ class PostgresDatabase:
             request.end(count)
 
     def _insert_all(self, batch: list[Request]) -> list[int]:
+        values = [list(column) for column in zip(*(request.params for request in batch), strict=True)]
+        steps: list[tuple[str, list[Any]]] = [(self._append_chunks, values)]
+        if self.is_hint_due():
+            steps.append((NOTIFY, [self.channel]))
+        if self.has_pooler or len(steps) > 1:
+            steps = [("BEGIN", []), (self._texts[self._soft], []), *steps, ("COMMIT", [])]
+        rows = self._insert(steps)
+        return [int((request.params[0], request.params[1]) in rows) for request in batch]
+
+    def _insert(self, steps: list[tuple[str, list[Any]]]) -> set[Row]:
         connection = self.borrow()
         try:
+            if len(steps) == 1:
+                return set(run(connection, steps[0]).fetchall())
             with connection.pipeline():
-                run(connection, ("BEGIN", ()))
-                run(connection, (SET_ALL, (self.path, self.patience, self._soft)))
-                cursors = [run(connection, (self.dialect(one.query).text, one.params)) for one in batch]
-                if self.is_hint_due():
-                    run(connection, (NOTIFY, (self.channel,)))
-                run(connection, ("COMMIT", ()))
-            return [cursor.rowcount for cursor in cursors]
+                cursors = [run(connection, step) for step in steps]
+            return set(cursors[2].fetchall())
         finally:
             self.end(connection)
 

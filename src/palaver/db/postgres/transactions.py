@@ -24,12 +24,6 @@ if TYPE_CHECKING:
     from .engine import PostgresDatabase
 
 Step = tuple[str, Sequence[Any]]
-# Everything here goes by an index; a planner that has no statistics yet would read whole tables.
-_PLANS = "".join(
-    f", set_config('{name}', 'off', true)" for name in ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "jit")
-)
-SET_PATH = "SELECT set_config('search_path', $1, true), set_config('statement_timeout', $2, true)" + _PLANS
-SET_ALL = SET_PATH + ", set_config('synchronous_commit', $3, true), set_config('lock_timeout', $2, true)"
 _MANY = 20  # rows from which on COPY is faster
 _LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
 NOTIFY = "SELECT pg_notify($1, '')"
@@ -156,7 +150,7 @@ class Read(Statements):
         return self
 
     def _beginning(self) -> list[Step]:
-        return [(_READ, ()), (SET_PATH, (self._db.path, self._db.patience))]
+        return [(_READ, ()), self._db.settings()]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -180,8 +174,7 @@ class Write(Statements):
         return self
 
     def _beginning(self) -> list[Step]:
-        settings = (self._db.path, self._db.patience, self._level)
-        return [("BEGIN", ()), (SET_ALL, settings), (_LOOK, ())]
+        return [("BEGIN", ()), self._db.settings(self._level), (_LOOK, ())]
 
     def _check(self, cursors: list[psycopg.RawCursor[Row]]) -> None:
         row = cursors[2].fetchone()

@@ -1,0 +1,32 @@
+"""What a transaction runs under: its schema as the path, how long it may take, whether its commit waits for the disk.
+
+The path is set inside every transaction, for it alone: behind a pooler the next one on the same connection is somebody
+else's. On a connection of our own everything is set at its beginning, too; then the plans that the server keeps stay
+good from one transaction to the next.
+"""
+
+from __future__ import annotations
+
+# Everything here goes by an index; a planner that has no statistics yet would read whole tables.
+_PLANS = {"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off"}
+
+
+class Settings:
+    def __init__(self, path: str, timeout: float, level: str, *, pooler: bool) -> None:
+        patience = str(max(1, round(timeout * 1000)))
+        self._path, self._level = path, level
+        self._lasting = _PLANS | {"statement_timeout": patience, "lock_timeout": patience}
+        self._local = self._lasting if pooler else {}
+
+    def at_connect(self) -> str:
+        """For a connection that nobody shares."""
+        return _statement({"search_path": self._path, "synchronous_commit": self._level, **self._lasting}, "false")
+
+    def of_transaction(self, level: str | None) -> str:
+        chosen = {"search_path": self._path, **self._local}
+        return _statement(chosen if level is None else {**chosen, "synchronous_commit": level}, "true")
+
+
+def _statement(values: dict[str, str], local: str) -> str:
+    """Every value is ours: names of settings, numbers, and a schema's name that we made."""
+    return "SELECT " + ", ".join(f"set_config('{name}', '{value}', {local})" for name, value in values.items())
