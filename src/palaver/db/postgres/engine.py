@@ -28,8 +28,9 @@ from . import spaces
 from .dialect import Dialect, append_chunks
 from .explaining import TRANSLATED, explain, is_lost
 from .leases import Leases
+from .pipeline import Pipeline, Step
 from .settings import Settings
-from .transactions import NOTIFY, Read, Step, Write, run
+from .transactions import Read, Write
 from .watching import Watch
 
 _OLDEST = 150_000
@@ -57,6 +58,7 @@ class PostgresDatabase:
             raise ValueError(f"durability is boundary, full or normal, not {durability!r}")
         self.name = f"{_without_secrets(dsn)} ({space})"
         self.timeout = timeout
+        self.patience = 2 * timeout + 5  # the server gives up first
         self.has_pooler = pooler
         self.dialect = Dialect()
         self._dsn = dsn
@@ -65,14 +67,19 @@ class PostgresDatabase:
         self._pid = os.getpid()
         self._closed = threading.Event()
         self._guard = threading.Lock()
-        self._idle: list[tuple[psycopg.Connection[Row], float]] = []
+        self._idle: list[tuple[Pipeline, float]] = []
         self._expected: dict[str, tuple[str, str]] = {}
         self._combiner = Combiner(self._carry_out)
         self._notified = 0.0
         self._settings: Settings | None = None
         self.schema = self._open(space, create)
         self._settings = Settings(f'"{self.schema}"', timeout, self._soft, pooler=pooler)
-        self._texts = {level: self._settings.of_transaction(level) for level in (None, "on", "off")}
+        self._reading = self._settings.of_reading()
+        self._writing = {
+            (level, hint): self._settings.of_writing(level, self.schema if hint else None)
+            for level in ("on", "off")
+            for hint in (True, False)
+        }
         self._append_chunks = append_chunks(f'"{self.schema}"')
         self.channel = self.schema
         self.life = Leases(self, lease)
@@ -107,7 +114,7 @@ class PostgresDatabase:
         connection = self.connect()
         try:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            run(connection, self.settings())
+            connection.execute(self._reading)
             cursor = connection.cursor()
             cursor.execute(text)
             if cursor.description is None:
@@ -125,8 +132,8 @@ class PostgresDatabase:
         with self._guard:
             idle, self._idle = self._idle, []
         if os.getpid() == self._pid:
-            for connection, _ in idle:
-                connection.close()
+            for link, _ in idle:
+                link.connection.close()
 
     def expect_setting(self, name: str, value: str, default: str) -> None:
         """A setting of the store that this process was opened under: if it changes, writes are refused."""
@@ -175,26 +182,30 @@ class PostgresDatabase:
             connection.execute(self._settings.at_connect())
         return connection
 
-    def settings(self, level: str | None = None) -> Step:
+    def settings(self, level: str | None = None, *, hint: bool = False) -> Step:
         """The first statement of a transaction."""
-        return self._texts[level], ()
+        return (self._reading if level is None else self._writing[level, hint]), ()
 
     def nap(self, seconds: float) -> None:
         self._closed.wait(seconds)
 
-    def borrow(self) -> psycopg.Connection[Row]:
+    def link(self) -> Pipeline:
+        return Pipeline(self.connect(), prepares=not self.has_pooler)
+
+    def borrow(self) -> Pipeline:
         while True:
             with self._guard:
                 if not self._idle:
                     break
-                connection, since = self._idle.pop()
-            if not connection.closed and monotonic() - since < _AGE:
-                return connection
-            connection.close()
-        return self.connect()
+                link, since = self._idle.pop()
+            if not link.connection.closed and monotonic() - since < _AGE:
+                return link
+            link.connection.close()
+        return self.link()
 
-    def end(self, connection: psycopg.Connection[Row]) -> None:
+    def end(self, link: Pipeline) -> None:
         """Whatever it was in the middle of is taken back."""
+        connection = link.connection
         if connection.closed:
             return
         try:
@@ -203,12 +214,9 @@ class PostgresDatabase:
         except psycopg.Error:
             connection.close()
             return
-        self._give_back(connection)
-
-    def _give_back(self, connection: psycopg.Connection[Row]) -> None:
         with self._guard:
             if len(self._idle) < _IDLE and not self._closed.is_set():
-                self._idle.append((connection, monotonic()))
+                self._idle.append((link, monotonic()))
                 return
         connection.close()
 
@@ -246,24 +254,20 @@ class PostgresDatabase:
 
     def _insert_all(self, batch: list[Request]) -> list[int]:
         values = [list(column) for column in zip(*(request.params for request in batch), strict=True)]
-        steps: list[tuple[str, list[Any]]] = [(self._append_chunks, values)]
-        if self.is_hint_due():
-            steps.append((NOTIFY, [self.channel]))
-        if self.has_pooler or len(steps) > 1:
-            steps = [("BEGIN", []), (self._texts[self._soft], []), *steps, ("COMMIT", [])]
+        steps: list[Step] = [(self._append_chunks, values)]
+        hint = self.is_hint_due()
+        if self.has_pooler or hint:
+            steps = [("BEGIN", ()), self.settings(self._soft, hint=hint), *steps, ("COMMIT", ())]
         rows = self._insert(steps)
         return [int((request.params[0], request.params[1]) in rows) for request in batch]
 
-    def _insert(self, steps: list[tuple[str, list[Any]]]) -> set[Row]:
-        connection = self.borrow()
+    def _insert(self, steps: list[Step]) -> set[Row]:
+        link = self.borrow()
         try:
-            if len(steps) == 1:
-                return set(run(connection, steps[0]).fetchall())
-            with connection.pipeline():
-                cursors = [run(connection, step) for step in steps]
-            return set(cursors[2].fetchall())
+            results = link.send(steps, self.patience)
+            return set(results[0 if len(steps) == 1 else 2].rows())
         finally:
-            self.end(connection)
+            self.end(link)
 
     def is_hint_due(self) -> bool:
         now = monotonic()

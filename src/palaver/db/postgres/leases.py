@@ -51,10 +51,9 @@ class Leases:
         """Nothing of them is left but their rows."""
 
     def _now(self) -> int:
-        connection = self._db.borrow()
+        link = self._db.borrow()
         try:
-            row = connection.execute(_CLOCK).fetchone()
-            assert row is not None
-            return int(row[0])
+            ((now,),) = link.send([(_CLOCK, ())], self._db.patience)[0].rows()
+            return int(now)
         finally:
-            self._db.end(connection)
+            self._db.end(link)

@@ -7,8 +7,8 @@ good from one transaction to the next.
 
 from __future__ import annotations
 
-# Everything here goes by an index; a planner that has no statistics yet would read whole tables.
-_PLANS = {"enable_seqscan": "off", "enable_hashjoin": "off", "enable_mergejoin": "off", "jit": "off"}
+# Everything here goes by an index; a planner that has no statistics yet would read and sort whole tables.
+_PLANS = {f"enable_{way}": "off" for way in ("seqscan", "hashjoin", "mergejoin", "sort")} | {"jit": "off"}
 
 
 class Settings:
@@ -22,9 +22,13 @@ class Settings:
         """For a connection that nobody shares."""
         return _statement({"search_path": self._path, "synchronous_commit": self._level, **self._lasting}, "false")
 
-    def of_transaction(self, level: str | None) -> str:
-        chosen = {"search_path": self._path, **self._local}
-        return _statement(chosen if level is None else {**chosen, "synchronous_commit": level}, "true")
+    def of_reading(self) -> str:
+        return _statement({"search_path": self._path, **self._local}, "true")
+
+    def of_writing(self, level: str, channel: str | None) -> str:
+        """With a hint for those who watch, which is sent with the commit."""
+        text = _statement({"search_path": self._path, **self._local, "synchronous_commit": level}, "true")
+        return text if channel is None else f"{text}, pg_notify('{channel}', '')"
 
 
 def _statement(values: dict[str, str], local: str) -> str:

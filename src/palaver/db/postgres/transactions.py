@@ -19,14 +19,13 @@ from ..queries import Query
 from . import bulk
 from .dialect import LOCK
 from .explaining import TRANSLATED, is_lost
+from .pipeline import Pipeline, Result, Step
 
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
 
-Step = tuple[str, Sequence[Any]]
 _MANY = 20  # rows from which on COPY is faster
 _LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
-NOTIFY = "SELECT pg_notify($1, '')"
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LOOK = (
     "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text"
@@ -40,7 +39,7 @@ class Statements:
     def __init__(self, db: PostgresDatabase) -> None:
         self._db = db
         self._dialect = db.dialect
-        self._connection: psycopg.Connection[Row]
+        self._link: Pipeline
         self._begun = self._is_fresh = self._has_strangers = False
         self._waiting: list[Step] = []
 
@@ -52,14 +51,14 @@ class Statements:
         return rows[0] if rows else None
 
     def run(self, query: Query, **params: Any) -> int:
-        return self._execute(query, query.bind(params)).rowcount
+        return self._execute(query, query.bind(params)).count
 
     def run_many(self, query: Query, rows: Sequence[dict[str, Any]]) -> int:
         if len(rows) < _MANY:
             return sum(self.run(query, **row) for row in rows)
         if self._waiting or not self._begun:
             self._send()
-        return bulk.insert(self._connection, query, self._dialect(query).text, rows)
+        return bulk.insert(self._link.connection, query, self._dialect(query).text, rows)
 
     def take(self, query: Query, *values: Any) -> list[Row]:
         return self._rows(query, values)
@@ -87,66 +86,55 @@ class Statements:
         self._waiting.append((text, values))
 
     def _rows(self, query: Query, values: Sequence[Any]) -> list[Row]:
-        cursor = self._execute(query, values)
-        return cursor.fetchall() if cursor.description is not None else []
+        return self._execute(query, values).rows()
 
-    def _execute(self, query: Query, values: Sequence[Any]) -> psycopg.RawCursor[Row]:
+    def _execute(self, query: Query, values: Sequence[Any]) -> Result:
         self._queue(query, values)
         return self._send()
 
-    def _send(self) -> psycopg.RawCursor[Row]:
-        """All that waits, in one round trip; the cursor of the last."""
+    def _send(self) -> Result:
+        """All that waits, in one round trip; what the last one gave."""
         steps, self._waiting = self._waiting, []
         if not self._begun:
             return self._begin(steps)
-        if len(steps) == 1:
-            return run(self._connection, steps[0])
-        with self._connection.pipeline():
-            cursors = [run(self._connection, step) for step in steps]
-        self._note_locks(steps, cursors)
-        return cursors[-1]
+        results = self._link.send(steps, self._db.patience)
+        self._note_locks(steps, results)
+        return results[-1]
 
-    def _note_locks(self, steps: list[Step], cursors: list[psycopg.RawCursor[Row]]) -> None:
-        for (text, _), cursor in zip(steps, cursors, strict=True):
+    def _note_locks(self, steps: list[Step], results: list[Result]) -> None:
+        for (text, _), result in zip(steps, results, strict=True):
             if text is LOCK:
-                self._has_strangers |= cursor.fetchall() == [(True,)]
+                self._has_strangers |= result.rows() == [(True,)]
 
-    def _begin(self, steps: list[Step]) -> psycopg.RawCursor[Row]:
+    def _begin(self, steps: list[Step]) -> Result:
         """The first round trip. Nothing can be committed by it, so on a connection that has died it is made again."""
         self._begun = True
         steps = [*self._beginning(), *steps]
         while True:
             try:
-                with self._connection.pipeline():
-                    cursors = [run(self._connection, step) for step in steps]
+                results = self._link.send(steps, self._db.patience)
                 break
             except psycopg.Error as error:
                 if not is_lost(error) or self._is_fresh:
                     raise
-            self._connection.close()
-            self._connection, self._is_fresh = self._db.connect(), True
-        self._check(cursors)
-        self._note_locks(steps, cursors)
-        return cursors[-1]
+            self._link.connection.close()
+            self._link, self._is_fresh = self._db.link(), True
+        self._check(results)
+        self._note_locks(steps, results)
+        return results[-1]
 
     def _beginning(self) -> list[Step]:
         raise NotImplementedError
 
-    def _check(self, cursors: list[psycopg.RawCursor[Row]]) -> None:
+    def _check(self, results: list[Result]) -> None:
         """What the first steps said."""
-
-
-def run(connection: psycopg.Connection[Row], step: Step) -> psycopg.RawCursor[Row]:
-    cursor = psycopg.RawCursor(connection)
-    cursor.execute(step[0], step[1])
-    return cursor
 
 
 class Read(Statements):
     """A snapshot: everything read inside it is of one moment."""
 
     def __enter__(self) -> Read:
-        self._connection = self._db.borrow()
+        self._link = self._db.borrow()
         return self
 
     def _beginning(self) -> list[Step]:
@@ -155,7 +143,7 @@ class Read(Statements):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._db.end(self._connection)
+        self._db.end(self._link)
         if isinstance(error, TRANSLATED):
             self._db.explain(error)
 
@@ -170,16 +158,15 @@ class Write(Statements):
         self._number: str | None = None
 
     def __enter__(self) -> Write:
-        self._connection = self._db.borrow()
+        self._link = self._db.borrow()
         return self
 
     def _beginning(self) -> list[Step]:
-        return [("BEGIN", ()), self._db.settings(self._level), (_LOOK, ())]
+        hint = self._is_hard or self._db.is_hint_due()
+        return [("BEGIN", ()), self._db.settings(self._level, hint=hint), (_LOOK, ())]
 
-    def _check(self, cursors: list[psycopg.RawCursor[Row]]) -> None:
-        row = cursors[2].fetchone()
-        assert row is not None
-        version, events, self._number = row
+    def _check(self, results: list[Result]) -> None:
+        ((version, events, self._number),) = results[2].rows()
         self._db.check(version, events)
 
     def __exit__(
@@ -189,7 +176,7 @@ class Write(Statements):
         if failure is None:
             failure = self._commit()
         else:
-            self._db.end(self._connection)
+            self._db.end(self._link)
         if isinstance(failure, TRANSLATED):
             self._db.explain(failure)
         if failure is not None and kind is None:
@@ -203,14 +190,12 @@ class Write(Statements):
                 self._send()  # its number must be known before anything can be lost
                 self._waiting = kept
             if self._begun:
-                if self._is_hard or self._db.is_hint_due():
-                    self._waiting.append((NOTIFY, (self._db.channel,)))
                 self._waiting.append(("COMMIT", ()))
                 self._send()
         except BaseException as error:
-            self._db.end(self._connection)
+            self._db.end(self._link)
             return self._resolved(error)
-        self._db.end(self._connection)
+        self._db.end(self._link)
         return None
 
     def _resolved(self, error: BaseException) -> BaseException | None:
