@@ -38,7 +38,7 @@ from .core.response import LARGE
 from .core.tips import Tip
 from .core.turns import OpenTurn
 from .db.database import Database, Tx
-from .db.queries import Q
+from .db.queries import Q, Query
 from .errors import (
     BadValue,
     ChunkGap,
@@ -371,7 +371,7 @@ class Turn:
                 self._seq += 1
                 return
             with self._db.read() as tx:
-                self._renumber(tx)
+                self._renumber(tx, Q.where_turn_stands)
 
     def _write_chunks(self, tx: Tx, items: list[Item]) -> None:
         state, guarded, now = self._state, False, now_ms()
@@ -388,9 +388,9 @@ class Turn:
             if len(text) >= LARGE and self._policy.at_once:
                 items[place] = (parsed, "")  # it is in the store now; the part's row is yet to be made from it
 
-    def _renumber(self, tx: Tx) -> None:
+    def _renumber(self, tx: Tx, query: Query = Q.take_turn) -> None:
         """A chunk was not taken: the turn is not ours any more, or another turn used the number."""
-        row = tx.one(Q.where_turn_stands, turn=self.id, session=self.session_id)
+        row = tx.one(query, turn=self.id, session=self.session_id)
         if row is None or row[1] is not None or row[2] != self._state.fence:
             raise turns.sealed_error(tx, self.id)
         self._seq = max(row[3], row[5] or 0)

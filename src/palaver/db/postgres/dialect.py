@@ -1,8 +1,9 @@
 """What Postgres spells differently. Everything else is the one text that both engines share.
 
 Parameters become `$1, $2 …`; types of the schema get their Postgres names, and text sorts by its bytes, as on SQLite. A
-line `-- postgres: …` in a statement is for this engine alone. A statement that changes a head comes with the lock of
-that head before it: under READ COMMITTED it then sees everything that was committed while it waited.
+line `-- postgres: …` in a statement is for this engine alone. A statement that changes a head, or says that it locks
+one, comes with the lock of that head before it: under READ COMMITTED it then sees everything that was committed while
+it waited.
 """
 
 from __future__ import annotations
@@ -64,7 +65,9 @@ def translate(query: Query) -> Statement:
     text = text.replace("group_concat(", "string_agg(").replace(" AS INTEGER)", " AS BIGINT)")
     numbers = {name: f"${place}" for place, name in enumerate(query.names, 1)}
     text = _PARAM.sub(lambda found: numbers[found[1]] if found[1] else found[0], text)
-    takes_head = text.startswith("UPDATE heads") and "session" in query.names
+    takes_head = "-- postgres locks: session" in query.body or (
+        text.startswith("UPDATE heads") and "session" in query.names
+    )
     return Statement(text, query.names.index("session") if takes_head else None)
 
 

@@ -15,6 +15,14 @@ SELECT t.status, t.sealed_at, t.fence, h.event_seq, h.revision,
   FROM turns t JOIN heads h ON h.session_id = t.session_id
  WHERE t.id = :turn AND t.session_id = :session;
 
+-- name: take_turn
+-- The same for who writes next: nobody else takes a number in this session until the commit.
+-- postgres locks: session
+SELECT t.status, t.sealed_at, t.fence, h.event_seq, h.revision,
+       (SELECT max(e.seq) FROM events e WHERE e.session_id = :session)
+  FROM turns t JOIN heads h ON h.session_id = t.session_id
+ WHERE t.id = :turn AND t.session_id = :session;
+
 -- name: events_of_turn
 SELECT seq, kind, data, at FROM events
  WHERE session_id = :session AND seq > :begin_seq AND turn = :begin_seq ORDER BY seq;
