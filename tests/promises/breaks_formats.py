@@ -33,15 +33,17 @@ def parts_are_written_again() -> None:
     """What is stored is a re-encoding of what was given."""
     import json
 
-    from palaver.core import turns
+    from palaver.db.transactions import Write
 
-    insert = turns.insert_part
+    put = Write.put
 
-    def again(tx: Any, session_id: str, message_id: str, index: int, part: Any, at: int) -> None:
-        part.data = json.dumps(json.loads(part.data), separators=(",", ":"))
-        insert(tx, session_id, message_id, index, part, at)
+    def again(self: Any, query: Any, *values: Any) -> None:
+        if query.name == "insert_part":
+            data = json.dumps(json.loads(values[5]), separators=(",", ":"))
+            values = (*values[:5], data, *values[6:])
+        put(self, query, *values)
 
-    turns.insert_part = again
+    Write.put = again  # type: ignore[method-assign]
 
 
 @planted

@@ -6,7 +6,6 @@ import random
 from typing import Any
 
 from palaver import ids, recorder
-from palaver.core import turns
 from palaver.db import migrate
 from palaver.db.queries import Q
 
@@ -88,22 +87,16 @@ def part_ids_run_backwards() -> None:
 
 @planted
 def entries_are_numbered_backwards() -> None:
-    add = turns.OpenTurn.add
+    from palaver.db.transactions import Write
 
-    def add_line(self: turns.OpenTurn, tx: Any, *args: Any) -> turns.Entry:
-        real = turns._insert_entry
+    put = Write.put
 
-        def insert(tx: Any, turn_id: str, entry: turns.Entry) -> None:
-            entry.seq = 1_000_000 - entry.seq
-            real(tx, turn_id, entry)
+    def backwards(self: Any, query: Any, *values: Any) -> None:
+        if query.name == "insert_entry":
+            values = (values[0], 1_000_000 - values[1], *values[2:])
+        put(self, query, *values)
 
-        turns._insert_entry = insert
-        try:
-            return add(self, tx, *args)
-        finally:
-            turns._insert_entry = real
-
-    turns.OpenTurn.add = add_line
+    Write.put = backwards  # type: ignore[method-assign]
 
 
 @planted

@@ -180,9 +180,9 @@ def dead_turns_are_called_complete() -> None:
 @planted
 def living_writers_are_robbed() -> None:
     """Recovery takes turns from writers that live."""
-    from palaver import store
+    from palaver.db import locks
 
-    store.is_dead = lambda folder, owner: True
+    locks.is_dead = lambda folder, owner: True
 
 
 @planted
@@ -206,6 +206,6 @@ def prompt_digest_covers_half() -> None:
     """A prompt is named by its first words only."""
     from hashlib import sha256
 
-    from palaver import session
+    from palaver import setup
 
-    session.sha256 = lambda body: sha256(body[:40])  # type: ignore[attr-defined]
+    setup.sha256 = lambda body: sha256(body[:40])  # type: ignore[attr-defined]
