@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from .canonical import Raw
+    from .copying import CopyProblem, CopyReport, copy
+    from .directory import Migrated, SpaceInfo, Spaces, spaces
     from .errors import (
         AliasTaken,
         BadRule,
@@ -66,6 +68,8 @@ __version__ = "0.1.0"
 # Each name is loaded when it is first used, so that `import palaver` costs next to nothing.
 _HOMES = {
     "canonical": "Raw",
+    "copying": "CopyProblem CopyReport copy",
+    "directory": "Migrated SpaceInfo Spaces spaces",
     "errors": (
         "AliasTaken BadRule BadValue ChunkError ChunkGap HeadConflict "
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
@@ -90,12 +94,15 @@ __all__ = [
     "BadValue",
     "ChunkError",
     "ChunkGap",
+    "CopyProblem",
+    "CopyReport",
     "Event",
     "HeadConflict",
     "Line",
     "MessageCancelled",
     "MessageFired",
     "MessageNotFound",
+    "Migrated",
     "Moment",
     "NotAStore",
     "NotFound",
@@ -117,6 +124,8 @@ __all__ = [
     "SessionInfo",
     "SessionNotFound",
     "Sessions",
+    "SpaceInfo",
+    "Spaces",
     "Store",
     "StoreBusy",
     "StoreClosed",
@@ -136,8 +145,10 @@ __all__ = [
     "UnsafeFileSystem",
     "Usage",
     "UsageConflict",
+    "copy",
     "fold",
     "open",
+    "spaces",
 ]
 
 

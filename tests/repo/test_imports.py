@@ -23,8 +23,8 @@ LAYERS = [
     {"exports", "recorder", "setup"},
     {"rulebook", "recording"},
     {"session"},
-    {"store"},
-    {"aio", "__init__"},
+    {"store", "directory"},
+    {"aio", "copying", "__init__"},
     {"cli", "testing"},
     {"__main__"},
 ]

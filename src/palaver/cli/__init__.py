@@ -10,7 +10,7 @@ import sys
 from palaver.errors import PalaverError
 
 from . import quick
-from .exits import INTERRUPTED, STORE, Stop, code_of, leave_quietly, sentence_of
+from .exits import INTERRUPTED, STORE, Stop, code_of, hide_secrets, leave_quietly, sentence_of
 from .screen import Screen, prepare_streams
 
 TYPE_CHECKING = False
@@ -52,6 +52,7 @@ def _run(args: list[str]) -> int:
 
 def _explain(args: list[str], code: int, sentence: str, kind: str) -> int:
     """One sentence for a person, one JSON line for a program."""
+    sentence = hide_secrets(sentence)
     if "--json" in args:
         from .jsontext import as_json
 

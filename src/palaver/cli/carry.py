@@ -15,6 +15,7 @@ from palaver import Store
 from . import names
 from .command import Call, SessionName, command
 from .exits import OK, PROBLEMS, USAGE, Stop
+from .progress import Progress
 from .screen import Screen
 from .words import count, size
 
@@ -51,7 +52,7 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
     if output is None:
         _to_stdout(call, store, chosen, shape)
         return
-    with _whole_file(output) as out, _Progress() as progress:
+    with _whole_file(output) as out, Progress() as progress:
         _write(store, out, chosen, shape, progress)
     length = os.stat(output).st_size
     value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
@@ -65,12 +66,12 @@ def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -
     if call.screen.tty:
         raise Stop(USAGE, "an export is not for a terminal: name a file with -o, or pipe it", "Usage")
     sys.stdout.flush()
-    with _Progress() as progress:
+    with Progress() as progress:
         _write(store, sys.stdout.buffer, chosen, shape, progress)
     sys.stdout.buffer.flush()
 
 
-def _write(store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: _Progress) -> None:
+def _write(store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: Progress) -> None:
     from palaver import exports
 
     if shape == "jsonl":
@@ -143,7 +144,7 @@ def import_(call: Call, file: str) -> int:
     from palaver import exports
 
     refusals: list[exports.Refusal] = []
-    with _source(file) as source, _Progress() as progress:
+    with _source(file) as source, Progress() as progress:
         store = call.store(create=True)
         summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append)
     listed = [{"line": one.line, "session": one.session, "why": one.why} for one in refusals]
@@ -173,23 +174,3 @@ def _print_refusal(refusal: dict[str, Any]) -> None:
     screen = Screen(sys.stderr)
     session = f" session {refusal['session']}" if refusal["session"] else ""
     sys.stderr.write(screen.safe(f"refused: line {refusal['line']}{session}: {refusal['why']}") + "\n")
-
-
-class _Progress:
-    """Sessions and bytes so far, on one line of a terminal's stderr."""
-
-    def __init__(self) -> None:
-        self._shown = False
-        self._tty = sys.stderr.isatty()
-
-    def __call__(self, sessions: int, done: int) -> None:
-        if self._tty:
-            self._shown = True
-            sys.stderr.write(f"\r{count(sessions, 'session')}, {size(done)} ")
-
-    def __enter__(self) -> _Progress:
-        return self
-
-    def __exit__(self, *error: object) -> None:
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")

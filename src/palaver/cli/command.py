@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-import palaver
 from palaver import Session, Store
 
 from . import names, place
@@ -23,20 +22,26 @@ Keys = dict[str, str]
 class Call:
     """One run of a command."""
 
-    def __init__(self, store: str | None, json: bool) -> None:
+    def __init__(self, store: str | None, space: str | None, json: bool) -> None:
         self._given = store
+        self._space = space
         self.json = json
         self.screen = Screen()
 
     @property
-    def path(self) -> str:
-        root = click.get_current_context().find_root().params.get("store")
-        return place.locate(self._given or root)
+    def where(self) -> tuple[str, str | None]:
+        """The store's address, and its space if it has several."""
+        root = click.get_current_context().find_root().params
+        return place.locate(self._given or root.get("store"), self._space or root.get("space"))
 
     def store(self, *, create: bool = False) -> Store:
         """Open the store until the command ends."""
-        path = self.path if create else place.require(self.path)
-        return click.get_current_context().with_resource(palaver.open(path, create=create))
+        return self.open(*self.where, create=create)
+
+    def open(self, url: str, space: str | None, *, create: bool = False, **options: Any) -> Store:
+        """Any store, until the command ends."""
+        opened = place.open_store(url, space, create=create, **options)
+        return click.get_current_context().with_resource(opened)
 
     def session(self, name: str) -> tuple[Store, Session]:
         store = self.store()
@@ -71,17 +76,18 @@ def command(
 
     def make(work: Callable[..., int | None]) -> Command:
         @functools.wraps(work)
-        def run(json: bool, store: str | None = None, **given: Any) -> int | None:
-            return work(Call(store, json), **given)
+        def run(json: bool, store: str | None = None, space: str | None = None, **given: Any) -> int | None:
+            return work(Call(store, space, json), **given)
 
         made = click.command(name, cls=Command, examples=examples, keys=keys)(run)
-        made.params += [_STORE, _JSON] if store else [_JSON]
+        made.params += [_STORE, _SPACE, _JSON] if store else [_JSON]
         return made
 
     return make
 
 
 _JSON = click.Option(["--json"], is_flag=True, help="Print JSON for programs; docs/cli.md has its keys.")
+_SPACE = click.Option(["--space"], metavar="NAME", help="The space on a Postgres server; else PALAVER_SPACE.")
 _STORE = click.Option(["-s", "--store"], metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
 
 

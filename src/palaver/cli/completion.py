@@ -14,10 +14,10 @@ import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
 from palaver import PalaverError, SessionInfo, Store
-from palaver import open as open_store
 
 from . import place, safe
 from .command import Call, command
+from .exits import Stop
 from .words import short
 
 SHELLS = ("bash", "zsh", "fish")
@@ -50,13 +50,14 @@ def completion(call: Call, shell: str) -> None:
 
 def sessions(ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
     """What `incomplete` may become. Whatever goes wrong, a shell is offered nothing rather than an error."""
-    path = place.locate(ctx.params.get("store") or ctx.find_root().params.get("store"))
-    if not os.path.isfile(path):
-        return []
+    given, root = ctx.params, ctx.find_root().params
     try:
-        with open_store(path, create=False, timeout=1.0) as store:
+        url, space = place.locate(given.get("store") or root.get("store"), given.get("space") or root.get("space"))
+        if not place.is_server(url) and not os.path.isfile(url):
+            return []
+        with place.open_store(url, space, create=False, timeout=1.0) as store:
             return _offers(store, incomplete)
-    except PalaverError:
+    except (PalaverError, Stop):
         return []
 
 

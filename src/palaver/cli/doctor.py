@@ -15,8 +15,9 @@ import palaver
 from palaver import PalaverError, Store
 from palaver.db import filesystem, locks, migrate
 
+from . import place
 from .command import Call, command
-from .exits import OK, PROBLEMS, STORE
+from .exits import OK, PROBLEMS, STORE, hide_secrets
 from .screen import Screen
 from .words import count, size
 
@@ -35,10 +36,11 @@ class Finding(NamedTuple):
     "doctor",
     examples=["palaver doctor", "palaver doctor --store talks.db --json"],
     keys={
-        "store": "its path",
+        "store": "its path, or its address without passwords",
         "opens": "false: it could not be opened",
         "findings[]": "what was looked at, with:",
-        "  check": "version, file, permissions, filesystem, wal, locks, sqlite, schema, sessions, writers …",
+        "  check": "version, file, permissions, filesystem, wal, locks, sqlite, schema, sessions, writers …; "
+        "on Postgres server, encoding, latency, connections, durability, pooler, space, leases …",
         "  what": "what was found",
         "  ok": "false: there is something to do",
         "  todo": "what to do, or an empty text",
@@ -48,19 +50,39 @@ def doctor(call: Call) -> int:
     """Look at the store and its surroundings, and say what to do.
 
     Exit code 1 if there is something to do, 4 if the store cannot be opened."""
-    path = call.path
-    findings = list(outside(path))
+    path, space = call.where
+    findings = [Finding("version", f"palaver {palaver.__version__}, Python {platform.python_version()}")]
     opens = False
-    if os.path.exists(path):
-        try:
-            findings += inside(call.store())
-            opens = True
-        except PalaverError as error:
-            findings.append(Finding("open", str(error), "see the sentence above; nothing was changed"))
-    _report(call, path, opens, findings)
+    try:
+        for finding in _server(call, path, space) if place.is_server(path) else _file(call, path):
+            findings.append(finding)
+        opens = findings[-1].check not in ("file", "space")  # the last word: it is not there
+    except PalaverError as error:
+        findings.append(Finding("open", str(error), "see the sentence above; nothing was changed"))
+    _report(call, hide_secrets(path), opens, findings)
     if not opens:
         return STORE
     return PROBLEMS if any(finding.todo for finding in findings) else OK
+
+
+def _file(call: Call, path: str) -> Iterator[Finding]:
+    yield from outside(path)
+    if os.path.exists(path):
+        yield from inside(call.store())
+
+
+def _server(call: Call, url: str, space: str | None) -> Iterator[Finding]:
+    from . import doctor_server
+
+    missing = False
+    options = {}
+    for finding in doctor_server.outside(url, space or "default"):
+        missing = finding.check == "space" and bool(finding.todo)
+        if finding.check == "pooler" and finding.todo:
+            options = {"pooler": True}
+        yield finding
+    if not missing:
+        yield from doctor_server.inside(call.open(url, space, **options))
 
 
 def _report(call: Call, path: str, opens: bool, findings: list[Finding]) -> None:
@@ -83,7 +105,6 @@ def _print(screen: Screen, finding: Finding) -> None:
 
 
 def outside(path: str) -> Iterator[Finding]:
-    yield Finding("version", f"palaver {palaver.__version__}, Python {platform.python_version()}")
     folder = os.path.dirname(os.path.abspath(path))
     if not os.path.exists(path):
         yield Finding("file", f"there is no store at {path}", "record something, or name another with --store")
@@ -150,18 +171,22 @@ def _queue(path: str) -> Iterator[Finding]:
 
 
 def inside(store: Store) -> Iterator[Finding]:
-    yield Finding("sqlite", f"SQLite {_one(store, 'SELECT sqlite_version()')}")
-    version = _one(store, "SELECT max(version) FROM schema_migrations")
+    yield Finding("sqlite", f"SQLite {one(store, 'SELECT sqlite_version()')}")
+    version = one(store, "SELECT max(version) FROM schema_migrations")
     yield Finding("schema", f"schema {version}, this Palaver knows {migrate.VERSION}")
-    listed = _one(store, "SELECT count(*) FROM chat_sessions")
-    turns = _one(store, "SELECT count(*) FROM turns")
-    yield Finding("sessions", f"{count(listed, 'session')}, {count(turns, 'turn')}")
+    yield counted(store)
     yield from _writers(store)
-    yield _open_turns(store)
-    yield _loose(store)
+    yield open_turns(store)
+    yield loose(store)
 
 
-def _one(store: Store, query: str) -> Any:
+def counted(store: Store) -> Finding:
+    listed = one(store, "SELECT count(*) FROM chat_sessions")
+    turns = one(store, "SELECT count(*) FROM turns")
+    return Finding("sessions", f"{count(listed, 'session')}, {count(turns, 'turn')}")
+
+
+def one(store: Store, query: str) -> Any:
     _, rows = store.db.query(query)
     return next(rows)[0]
 
@@ -182,17 +207,17 @@ def _writers(store: Store) -> Iterator[Finding]:
         yield Finding("writers", f"{count(dead, 'writer')} died; what they left open was sealed when this store opened")
 
 
-def _open_turns(store: Store) -> Finding:
+def open_turns(store: Store) -> Finding:
     _, rows = store.db.query("SELECT status, count(*) FROM turns WHERE sealed_at IS NULL GROUP BY 1 ORDER BY 1")
     found = [f"{number} {status}" for status, number in rows]
     return Finding("open turns", ", ".join(found) or "none")
 
 
-def _loose(store: Store) -> Finding:
+def loose(store: Store) -> Finding:
     query = """SELECT count(DISTINCT m.session_id) FROM chat_messages m
                 WHERE NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
                   AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)"""
-    number = _one(store, query)
+    number = one(store, query)
     if not number:
         return Finding("loose rows", "none: every row has its turn")
     return Finding("loose rows", f"another program wrote to {count(number, 'session')}", "run `palaver adopt`")

@@ -7,6 +7,7 @@ line there. The codes are part of the interface: docs/cli.md and `palaver --help
 from __future__ import annotations
 
 import os
+import re
 import sys
 
 from palaver import errors
@@ -15,7 +16,7 @@ OK, PROBLEMS, USAGE, UNKNOWN, STORE, CONFLICT, INTERRUPTED, PIPE = 0, 1, 2, 3, 4
 
 CODES = {
     OK: "done",
-    PROBLEMS: "it ran, and found problems (verify, doctor, rebuild) or refused some lines (import)",
+    PROBLEMS: "it ran, and found problems (verify, doctor, rebuild, copy, space) or refused some lines (import)",
     USAGE: "the command line is wrong, or a value or file given there",
     UNKNOWN: "no such session, turn or message, or the name fits several",
     STORE: "the store is not there, cannot be opened, or is damaged",
@@ -59,6 +60,12 @@ def sentence_of(error: errors.PalaverError) -> str:
     """What the library says, and the command that does what it advises."""
     hint = next((hint for kind, hint in _HINTS if isinstance(error, kind)), None)
     return f"{error} (here: `{hint}`)" if hint else str(error)
+
+
+def hide_secrets(text: str) -> str:
+    """Passwords that are part of an address: whatever is said, they are not."""
+    text = re.sub(r"(://[^\s/:@]*):\S*@", r"\1:***@", text)
+    return re.sub(r"\b((?:ssl)?password=)[^\s&#]*", r"\1***", text)
 
 
 def leave_quietly() -> int:

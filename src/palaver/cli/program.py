@@ -30,6 +30,8 @@ COMMANDS = {
     "materialise": ("rows:materialise", "Write a fork's shared messages as rows of its own."),
     "verify": ("verify:verify", "Prove that nothing was altered."),
     "rebuild": ("rebuild:rebuild", "Make sessions again from their journal, row for row."),
+    "copy": ("copy:copy", "Copy sessions from one store to another: a file, a Postgres server."),
+    "space": ("space:space", "List, make, drop, copy or migrate the spaces of a Postgres database."),
     "export": ("carry:export", "Write sessions to a file that import reads."),
     "import": ("carry:import_", "Read an export into the store."),
     "doctor": ("doctor:doctor", "Look at the store and its surroundings, and say what to do."),
@@ -75,8 +77,9 @@ class Commands(click.Group):
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(package_name="palaver", message="%(prog)s %(version)s")
 @click.option("-s", "--store", metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
+@click.option("--space", metavar="NAME", help="The space on a Postgres server; else PALAVER_SPACE.")
 @click.pass_context
-def cli(ctx: click.Context, store: str | None) -> None:
+def cli(ctx: click.Context, store: str | None, space: str | None) -> None:
     """The permanent record of AI agents' conversations."""
     if ctx.invoked_subcommand is None:
         click.echo(ctx.get_help())

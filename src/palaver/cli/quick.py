@@ -27,7 +27,7 @@ def run(args: list[str]) -> int | None:
     if len(args) > 2 and args[0] in ("-s", "--store"):  # the option of the whole program
         args = [args[2], *args[:2], *args[3:]]
     wanted = _parse(args[1:]) if args[:1] == ["ls"] else None
-    path = place.locate(wanted["store"]) if wanted else ""
+    path = place.locate(wanted["store"])[0] if wanted else ""
     if wanted is None or "://" in path:
         return None
     rows = _read(place.require(path), wanted)

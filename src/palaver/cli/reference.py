@@ -24,6 +24,11 @@ _INTRO = """# The command line
 `PALAVER_HOME`, else `~/.palaver/palaver.db`. Commands that only look never make a store. A directory that has to be
 made gets mode 0700. `palaver --store URL COMMAND` and `palaver COMMAND --store URL` are the same.
 
+**On Postgres** the store is a space of a database: `postgresql://user@host/database#acme`, wherever a store is named.
+The space may also be given by `--space`, else by `PALAVER_SPACE`; without any it is `default`. Passwords are best left to
+`~/.pgpass` or `PGPASSWORD`, which other users of the machine cannot see; none is ever printed, and a `#` or `@` in one
+is written `%23` or `%40`. Behind a transaction pooler set `PALAVER_POOLER=1`. [Postgres](postgres.md) says the rest.
+
 **A session** is named by its id, by a beginning of it (with or without `ses_`) or an end of it (from four characters
 on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last.
 `NAME~2` (or `@~2`) is two turns back from its head, where a command takes a place: `show`, `fork`, `rewind`. A name

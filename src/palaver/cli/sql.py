@@ -6,6 +6,7 @@ import math
 import os
 import sys
 from collections.abc import Iterator
+from decimal import Decimal
 from itertools import chain, islice
 from typing import Any
 
@@ -23,6 +24,12 @@ _TABLES = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') 
 _SCHEMA = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
 _HELP = "End a query with ; — .tables and .schema show what there is, .quit leaves."
 _DOT = {".tables": _TABLES, ".schema": _SCHEMA}
+_DOT_SERVER = {
+    ".tables": "SELECT table_name AS name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END AS type"
+    " FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1",
+    ".schema": "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns"
+    " WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position",
+}
 
 Row = tuple[Any, ...]
 
@@ -32,7 +39,7 @@ Row = tuple[Any, ...]
     examples=["palaver sql 'SELECT agent, count(*) FROM chat_sessions GROUP BY 1'", "palaver sql < report.sql"],
     keys={
         "columns[]": "column names",
-        "rows[]": 'one list per row: numbers, texts, null; bytes as {"hex": …}, infinities as text',
+        "rows[]": 'one list per row: numbers, texts, null; bytes as {"hex": …}; infinities, times, decimals as text',
     },
 )
 @click.argument("query", required=False)
@@ -52,7 +59,8 @@ def sql(call: Call, query: str | None) -> None:
 
 
 def run(call: Call, store: Store, query: str) -> None:
-    columns, rows = store.db.query(_DOT.get(query.rstrip(";"), query))
+    dots = _DOT_SERVER if place.is_server(store.path) else _DOT
+    columns, rows = store.db.query(dots.get(query.rstrip(";"), query))
     if call.json:
         _print_json(call.screen, columns, rows)
     elif call.screen.tty:
@@ -75,7 +83,10 @@ def _print_json(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None
 def _json_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"hex": value.hex()}
-    return str(value) if isinstance(value, float) and not math.isfinite(value) else value
+    if isinstance(value, Decimal) and value.is_finite() and value == int(value):
+        return int(value)  # what Postgres makes of a sum
+    is_plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
+    return value if is_plain else str(value)
 
 
 def _print_tabs(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None:
