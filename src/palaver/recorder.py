@@ -94,6 +94,7 @@ class Turn:
         self._held_size = 0
         self._held_since = 0.0
         self._stale = False
+        self._gap: int | None = None  # so many chunks there were, before a crash of the server took some
         self._ended_as = "completed"
         self._resumed = resumed
 
@@ -156,6 +157,7 @@ class Turn:
             if self._stale:
                 self._refresh()
             self._usable()
+            self._refuse_gap()
             self._keep_one(item)
 
     def _keep_one(self, item: Item) -> None:
@@ -189,6 +191,8 @@ class Turn:
             self._usable()
             if at is not None:
                 items = items[self._stored(items, at) :]
+                self._gap = None
+            self._refuse_gap()
             if len(items) == 1:
                 self._keep_one(items[0])
             elif items:
@@ -240,15 +244,35 @@ class Turn:
     def _look_for(self, items: list[Item], lost: StoreUnavailable) -> None:
         """The server was lost with these chunks on their way. What is stored says whether they arrived; if not, they
         are sent once more."""
-        before, self._stale = self._state.chunks, True
-        self._refresh()
+        before = self._state.chunks
+        self._settle(lost)
         self._usable()
+        self._refuse_gap()
         if self._state.chunks >= before + len(items):
             return
         if any(not text for _, text in items):  # a large one was let go of
             raise lost
         self._store_all(items, [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items])
         self._state.chunks += len(items)
+
+    def _settle(self, lost: StoreUnavailable) -> None:
+        """Take the state from what is stored, after nothing that is still on its way can arrive: its number is gone."""
+        self._stale = True
+        try:
+            with self._db.write(hard=True) as tx:
+                heads.take(tx, self.session_id, stamps=0)
+            self._refresh()
+        except StoreUnavailable:
+            raise StoreUnavailable(
+                f"the server was lost while turn {self.id} was written, and cannot say what is stored; "
+                "append(…, at=n) looks, and doubles nothing"
+            ) from lost
+
+    def _refuse_gap(self) -> None:
+        """A server that crashed may lose what it acknowledged since the last boundary: nothing goes on over that."""
+        if self._gap is not None:
+            have = self._state.chunks
+            raise ChunkGap(self.id, self._gap, have, f"follows chunks that a crash of the server took; send {have} on")
 
     # ------------------------------------------------------------ holding back
 
@@ -294,8 +318,9 @@ class Turn:
             return
         try:
             self._store_all(self._held, self._held_parts)
-        except StoreUnavailable:
-            self._refresh()  # what had arrived after all is not held any more
+        except StoreUnavailable as lost:
+            self._settle(lost)  # what had arrived after all is not held any more
+            self._refuse_gap()
             if not self._held:
                 return
             self._store_all(self._held, self._held_parts)
@@ -318,6 +343,10 @@ class Turn:
         before = self._state
         with self._db.read() as tx:
             self._state = turns.load(tx, self.id)
+        if self._state.chunks < before.chunks and self._state.status not in SEALED:
+            self._gap = before.chunks
+            self._let_go()
+        self._seq = self._state.begin_seq  # asked for anew by what is written next
         self._state.fence = before.fence
         self._state.facts |= {key: before.facts[key] for key in _OWN_FACTS if key in before.facts}
         del self._held[: self._state.chunks - before.chunks]  # an interrupted flush had written them after all
@@ -393,7 +422,10 @@ class Turn:
         row = tx.one(query, turn=self.id, session=self.session_id)
         if row is None or row[1] is not None or row[2] != self._state.fence:
             raise turns.sealed_error(tx, self.id)
-        self._seq = max(row[3], row[5] or 0)
+        newest = max(row[3], row[5] or 0)
+        if newest < self._seq:
+            raise _chunks_are_gone(self.id)
+        self._seq = newest
 
     def _write_parts(
         self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool, is_new: bool
@@ -681,6 +713,8 @@ class Turn:
             moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
             if moved is None:
                 return self._who_was_first(tx)
+            if moved.head.event_seq <= self._seq:
+                raise _chunks_are_gone(self.id)
             found = loose.look(tx, moved.head, self._room.looks)
             thread = sealing.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
             sealing.touch(tx, state.session_id, state.facts, now_ms())
@@ -755,6 +789,10 @@ class Turn:
             self.wait()
         else:
             self.seal()
+
+
+def _chunks_are_gone(turn_id: str) -> StoreUnavailable:
+    return StoreUnavailable(f"the server crashed and lost the newest chunks of turn {turn_id}; send them with at=n")
 
 
 def _bytes(items: list[Item]) -> int:

@@ -242,17 +242,15 @@ class Session:
         prepared = rows.prepare(messages, setup.for_user() if given else None)
         if not prepared:
             raise BadValue("a turn that is committed whole needs at least one message")
-        room = self._store.room
-        words = None if room.tips.has(self.id) else preview(prepared)  # the first words are kept, not these
+        room, words = self._store.room, preview(prepared)
         turn = whole.Whole(self.id, prepared, expected, setup.facts() if given else {}, words, setup.rules)
         try:
             with self._store.db.write(hard=True) as tx:
                 info, tip = whole.commit_fast(tx, room, turn)
         except InTheWay:
             with self._store.db.write(hard=True) as tx:
-                return whole.commit_carefully(tx, room, turn._replace(preview=preview(prepared)))
-        if words is not None or room.tips.has(self.id):
-            room.tips.put(self.id, tip)
+                return whole.commit_carefully(tx, room, turn)
+        room.tips.put(self.id, tip)
         return info
 
     def regenerate(self, message: str | None = None, expected: int | None = None, **setup: Any) -> Turn:

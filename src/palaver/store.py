@@ -41,6 +41,9 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
     unknown = set(options) - known
     if unknown:
         raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
+    for name, least in (("timeout", 0), ("lease", 0.1)):
+        if name in options:
+            refuse_number(name, options[name], least=least)
     chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
     if is_postgres:
         return _open_on(_postgres(path, "default" if space is None else space, chosen), options)

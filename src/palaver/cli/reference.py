@@ -25,9 +25,9 @@ _INTRO = """# The command line
 made gets mode 0700. `palaver --store URL COMMAND` and `palaver COMMAND --store URL` are the same.
 
 **On Postgres** the store is a space of a database: `postgresql://user@host/database#acme`, wherever a store is named.
-The space may also be given by `--space`, else by `PALAVER_SPACE`; without any it is `default`. Passwords are best left to
-`~/.pgpass` or `PGPASSWORD`, which other users of the machine cannot see; none is ever printed, and a `#` or `@` in one
-is written `%23` or `%40`. Behind a transaction pooler set `PALAVER_POOLER=1`. [Postgres](postgres.md) says the rest.
+The space may also be given by `--space`, else by `PALAVER_SPACE`; without any it is `default`. Passwords are best left
+to `~/.pgpass` or `PGPASSWORD`, which other users of the machine cannot see; none is ever printed, and a `#` or `@` in
+one is written `%23` or `%40`. Behind a transaction pooler, set `PALAVER_POOLER=1`. [Postgres](postgres.md) has more.
 
 **A session** is named by its id, by a beginning of it (with or without `ses_`) or an end of it (from four characters
 on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last.

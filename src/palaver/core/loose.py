@@ -60,7 +60,7 @@ def _visible(rows: list[Row]) -> list[LooseMessage]:
     return [LooseMessage(*row) for row in rows if not metadata.is_out_of_sight(row[2])]
 
 
-def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[LooseMessage]:
+def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False, remember: bool = True) -> list[LooseMessage]:
     """Loose rows since the last look. The first look of a process is everywhere: what was written while no store was
     open may have any date."""
     generation, last = tx.generation(), looks.last(head.session_id)
@@ -73,7 +73,7 @@ def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False) -> list[
         found = _visible(tx.all(Q.loose_after, session=head.session_id, watermark=last[1]))
     else:
         found = find(tx, head.session_id, max(0, head.looked_at - MARGIN_MS))
-    if not found:  # what was found is looked at again until it is adopted
+    if not found and remember:  # what was found is looked at again until it is adopted
         looks.done(head.session_id, generation, watermark)
         at = min(head.last_at, now_ms())
         if at - head.looked_at > _STALE_MS:

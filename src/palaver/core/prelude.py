@@ -67,12 +67,14 @@ def refuse_closed(head: Head) -> None:
 
 
 def settle(tx: Tx, room: Room, head: Head, *, moving_on: bool = False, everywhere: bool = False) -> Head:
+    before = head
     if head.open_turns:
         head = recovery.recover(tx, head, room.is_dead)
         if moving_on:
             head = recovery.close_waiting(tx, head, room.is_dead)
             head = recovery.recover(tx, head, room.is_dead)
-    found = loose.look(tx, head, room.looks, everywhere=everywhere)
+    # What a recovery took in is loose again if the verb is refused: then nobody has looked.
+    found = loose.look(tx, head, room.looks, everywhere=everywhere, remember=head is before)
     if found and not stands_still(tx, head):
         head = heads.take(tx, head.session_id, stamps=0)
         head = loose.adopt(tx, head, found)

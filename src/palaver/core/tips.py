@@ -42,9 +42,6 @@ class Tips:
         tip = self._known.get(session_id)
         return tip.thread if tip is not None and tip[:2] == (turn_id, seq) else heads.thread_of(tx, turn_id)
 
-    def has(self, session_id: str) -> bool:
-        return session_id in self._known
-
     def put(self, session_id: str, tip: Tip) -> None:
         if len(self._known) > _MANY:
             self._known.clear()

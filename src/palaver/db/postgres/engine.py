@@ -30,13 +30,14 @@ from .explaining import TRANSLATED, explain, is_lost
 from .leases import Leases
 from .pipeline import Pipeline, Step
 from .settings import Settings
-from .transactions import Read, Write
+from .transactions import LIFE, Read, Write
 from .watching import Watch
 
 _OLDEST = 150_000
 _IDLE = 8  # connections that are kept when nobody uses them
 _AGE = 600.0  # seconds after which a connection is replaced: a backend's memory grows with the schemas it has seen
 _NOTIFY_EVERY = 0.01  # seconds between two hints of a stream
+_NO = ("authentication", "does not exist", "no password", "could not translate", "failed to resolve")
 _LEVELS = {"boundary": ("off", "on"), "full": ("on", "on"), "normal": ("off", "off")}
 
 
@@ -190,7 +191,9 @@ class PostgresDatabase:
         self._closed.wait(seconds)
 
     def link(self) -> Pipeline:
-        return Pipeline(self.connect(), prepares=not self.has_pooler)
+        connection = self.connect()
+        row = connection.execute(LIFE).fetchone()
+        return Pipeline(connection, prepares=not self.has_pooler, life=str(row and row[0]))
 
     def borrow(self) -> Pipeline:
         while True:
@@ -220,18 +223,41 @@ class PostgresDatabase:
                 return
         connection.close()
 
-    def outcome_of(self, number: str) -> str | None:
-        """committed or aborted, as the server remembers a transaction; None: it cannot say."""
+    def ask(self, text: str) -> Row:
+        """One row of an answer that depends on nothing here; on a connection that has died it is asked again."""
+        for again in reversed(range(_IDLE + 2)):
+            link = self.borrow()
+            try:
+                return link.send([(text, ())], self.patience)[0].rows()[0]
+            except psycopg.Error as error:
+                if not is_lost(error) or not again:
+                    self.explain(error)
+            finally:
+                self.end(link)
+        raise AssertionError("unreachable")
+
+    def outcome_of(self, number: str, life: str) -> str | None:
+        """committed or aborted, as the server remembers a transaction; None: it cannot say. After a crash (`life` is
+        another) a number that was lost with it may be somebody else's."""
         deadline = monotonic() + self.timeout
         while True:
-            try:
-                with self.connect() as connection:
-                    row = connection.execute("SELECT pg_xact_status(%s::text::xid8)", (number,)).fetchone()
-            except (psycopg.Error, StoreError):
-                row = ("in progress",)
-            if row is None or row[0] != "in progress" or monotonic() > deadline:
-                return None if row is None or row[0] == "in progress" else row[0]
+            status, now = self._status_of(number)
+            if status == "committed":
+                return status if now == life else None
+            if status != "in progress" or monotonic() > deadline:
+                return "aborted" if status == "aborted" else None
             self.nap(0.02)
+
+    def _status_of(self, number: str) -> tuple[str | None, str | None]:
+        try:
+            with self.connect() as connection:
+                text = f"SELECT pg_xact_status(%s::text::xid8), ({LIFE})"
+                row = connection.execute(text, (number,)).fetchone()
+        except psycopg.errors.InvalidParameterValue:  # a number that is yet to be given out: the crash took ours
+            return "aborted", None
+        except (psycopg.Error, StoreError):
+            return "in progress", None
+        return (row[0], row[1]) if row is not None else (None, None)
 
     def explain(self, error: Exception) -> NoReturn:
         raise explain(error, self.name, self.timeout) from error
@@ -296,7 +322,7 @@ class PostgresDatabase:
 def _is_hopeless(error: psycopg.Error) -> bool:
     """The server is there and says no: waiting does not help."""
     text = str(error)
-    return any(word in text for word in ("authentication", "does not exist", "no password", "could not translate"))
+    return any(word in text for word in _NO)
 
 
 def _without_secrets(dsn: str) -> str:

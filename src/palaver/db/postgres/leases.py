@@ -51,9 +51,4 @@ class Leases:
         """Nothing of them is left but their rows."""
 
     def _now(self) -> int:
-        link = self._db.borrow()
-        try:
-            ((now,),) = link.send([(_CLOCK, ())], self._db.patience)[0].rows()
-            return int(now)
-        finally:
-            self._db.end(link)
+        return int(self._db.ask(_CLOCK)[0])

@@ -41,8 +41,9 @@ class Result:
 class Pipeline:
     """A connection of ours, seen from below. It is used by one thread at a time."""
 
-    def __init__(self, connection: psycopg.Connection[Row], *, prepares: bool) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], *, prepares: bool, life: str) -> None:
         self.connection = connection
+        self.life = life  # of the server: it has another one after a crash, and this connection is gone
         self._pgconn = connection.pgconn
         self._prepares = prepares
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 _MANY = 20  # rows from which on COPY is faster
 _LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
+# Counters begin anew after a crash, and so may the numbers of transactions that were lost with it.
+LIFE = "SELECT pg_stat_get_bgwriter_stat_reset_time()::text"
 _LOOK = (
     "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text"
     " FROM schema_migrations"
@@ -202,7 +204,7 @@ class Write(Statements):
         """Whether what was cut off had been committed."""
         if not is_lost(error) or self._number is None:
             return error
-        outcome = self._db.outcome_of(self._number)
+        outcome = self._db.outcome_of(self._number, self._link.life)
         if outcome == "committed":
             return None
         if outcome == "aborted":

@@ -1,0 +1,198 @@
+"""One store into another: from a file to a server, from a server to a file, from anywhere to anywhere.
+
+An export runs straight into an import, through a pipe: a session goes in whole or not at all, and is proved by its
+digests before it does. Stopped anywhere, the next copy goes on; what is there already is left alone. At the end the two
+stores are laid side by side.
+
+It is a copy, not a mirror: a session that was copied and then went on is not brought up to date, but named.
+"""
+
+from __future__ import annotations
+
+import os
+import threading
+from collections.abc import Iterable, Iterator
+from typing import Any, BinaryIO
+
+import msgspec
+
+from . import exports
+from .db.database import Database, Tx
+from .db.queries import Q
+from .errors import BadValue
+from .exports.husks import is_husk
+from .session import Session
+from .store import Store
+
+_PAGE = 1_000
+_WHO = "SELECT current_database(), current_schema(), pg_postmaster_start_time()::text"
+
+
+class CopyProblem(msgspec.Struct, frozen=True):
+    """A session that is not at the target as it is at the source."""
+
+    session: str | None
+    why: str
+
+
+class CopyReport(msgspec.Struct, frozen=True):
+    """What a copy came to. `sessions` were compared at the end; without `problems` all of them are the same."""
+
+    sessions: int
+    copied: int
+    already_there: int
+    problems: list[CopyProblem]
+
+
+def copy(
+    source: Store,
+    target: Store,
+    sessions: Iterable[Session | str] | None = None,
+    progress: exports.Progress | None = None,
+) -> CopyReport:
+    """Copy all sessions, or the ones named and what they stand on. A session that is being written is left out, and
+    named: copy again when it is done."""
+    if is_same(source, target):
+        raise BadValue(f"{target.path} is the store to copy from, too; name another one to copy to")
+    wanted = None if sessions is None else [one.id if isinstance(one, Session) else one for one in sessions]
+    busy = _busy(source.db, wanted)
+    chosen = _without(source.db, wanted, busy)
+    refused: list[exports.Refusal] = []
+    summary = _carry(source.db, target.db, chosen, progress, refused)
+    problems = [CopyProblem(one, "it is being written; copy again when its turn has ended") for one in sorted(busy)]
+    problems += [CopyProblem(one.session, one.why) for one in refused]
+    named = {problem.session for problem in problems}
+    compared = 0
+    for session_id in _every(source.db) if chosen is None else chosen:
+        compared += 1
+        why = None if session_id in named else _difference(source.db, target.db, session_id)
+        problems += [CopyProblem(session_id, why)] if why else []
+    return CopyReport(compared, summary.imported, summary.already_there, problems)
+
+
+def is_same(one: Store, other: Store) -> bool:
+    """Two names of one store: another path to the file, another way to the server."""
+    if one.db is other.db:
+        return True
+    kinds = {_kind(one), _kind(other)}
+    if kinds == {"file"}:
+        return os.path.samefile(one.path, other.path)
+    return kinds == {"server"} and _who(one) == _who(other)
+
+
+def _kind(store: Store) -> str:
+    if store.path == ":memory:":
+        return "memory"
+    return "server" if store.path.startswith("postgresql://") else "file"
+
+
+def _who(store: Store) -> Any:
+    """Schemas have names that are made up once; a server starts at one moment."""
+    return next(store.db.query(_WHO)[1])
+
+
+# ---------------------------------------------------------------- which
+
+
+def _busy(db: Database, wanted: list[str] | None) -> set[str]:
+    """Sessions with a turn that a living process writes: the target would take it for a dead one's."""
+    with db.read() as tx:
+        found = {session for session, _, status, _ in tx.all(Q.all_open_turns) if status == "streaming"}
+    return found if wanted is None else found & set(wanted)
+
+
+def _without(db: Database, wanted: list[str] | None, busy: set[str]) -> list[str] | None:
+    if wanted is None and not busy:
+        return None
+    return [one for one in dict.fromkeys(_every(db) if wanted is None else wanted) if one not in busy]
+
+
+def _every(db: Database) -> Iterator[str]:
+    """Each session's id, archived and deleted ones too."""
+    after = ""
+    while True:
+        with db.read() as tx:
+            page = [row[0] for row in tx.all(Q.export_lineage, after=after, limit=_PAGE)]
+        if not page:
+            return
+        yield from page
+        after = page[-1]
+
+
+# ---------------------------------------------------------------- carrying
+
+
+def _carry(
+    source: Database,
+    target: Database,
+    chosen: list[str] | None,
+    progress: exports.Progress | None,
+    refused: list[exports.Refusal],
+) -> exports.Summary:
+    """A thread exports into a pipe, this one imports from it. Whichever fails first ends the other."""
+    receiving, sending = os.pipe()
+    sender = _Sender(source, open(sending, "wb"), chosen)  # noqa: SIM115
+    with open(receiving, "rb") as arriving:
+        sender.start()
+        try:
+            summary = exports.read(target, arriving, progress=progress, on_refused=refused.append)
+        except exports.NotAnExport:  # it broke off before its first line: the sender knows why
+            summary = exports.Summary(0, 0, 0, 0)
+        finally:
+            arriving.close()
+            sender.join()
+    if sender.error is not None:
+        raise sender.error
+    return summary
+
+
+class _Sender(threading.Thread):
+    def __init__(self, db: Database, out: BinaryIO, chosen: list[str] | None) -> None:
+        super().__init__(name="palaver-copy", daemon=True)
+        self.error: Exception | None = None
+        self._db, self._out, self._chosen = db, out, chosen
+
+    def run(self) -> None:
+        try:
+            with self._out as out:
+                exports.write(self._db, out, sessions=self._chosen)
+        except BrokenPipeError:  # the other side has failed, and says so
+            pass
+        except Exception as error:
+            self.error = error
+
+
+# ---------------------------------------------------------------- comparing
+
+
+def _difference(source: Database, target: Database, session_id: str) -> str | None:
+    """None: the session is the same in both, by its head's digest, its revision and what it holds."""
+    with source.read() as tx:
+        is_husk_here, here = _standing(tx, session_id)
+    with target.read() as tx:
+        _, there = _standing(tx, session_id)
+    if not here or here == there:
+        return None
+    if not there:
+        return "it did not arrive"
+    if is_husk_here:  # the target may know more of it
+        return None
+    told = [f"{what} {_said(there[what])} instead of {_said(here[what])}" for what in here if here[what] != there[what]]
+    return f"it differs at the target: {', '.join(told)}"
+
+
+def _standing(tx: Tx, session_id: str) -> tuple[bool, dict[str, Any]]:
+    """Whether it is a husk, and what is compared; nothing if it is not there."""
+    found = tx.one(Q.import_standing, session=session_id)
+    if found is None:
+        return False, {}
+    head = tx.one(Q.read_head, session=session_id)
+    turn = tx.all(Q.export_turn, turn=head[0]) if head else []
+    (messages,) = tx.one(Q.count_messages, session=session_id) or (0,)
+    (turns,) = tx.one(Q.count_turns, session=session_id) or (0,)
+    digest = turn[0][11] if turn else None
+    return is_husk(*found), {"digest": digest, "revision": found[0], "messages": messages, "turns": turns}
+
+
+def _said(value: Any) -> str:
+    return value.hex()[:12] if isinstance(value, bytes) else str(value)
