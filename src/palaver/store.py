@@ -46,7 +46,10 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
             refuse_number(name, options[name], least=least)
     chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
     if is_postgres:
-        return _open_on(_postgres(path, "default" if space is None else space, chosen), options)
+        path, _, named = path.partition("#")
+        if space is not None and named and space != named:
+            raise BadValue(f"the address names the space {named!r}, and `space` {space!r}; leave one of them out")
+        return _open_on(_postgres(path, (named or "default") if space is None else space, chosen), options)
     if space is not None:
         raise BadValue("a file is one space by itself; leave `space` out")
     if "://" in path:

@@ -19,6 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 import palaver
 from palaver import clock
+from palaver.db.owners import FileLife
 
 from .contexts import World
 from .judge import Judge
@@ -270,9 +271,11 @@ def kill(store: palaver.Store) -> None:
     """What the kernel does for a process that dies: threads end, every descriptor is closed, nothing is sealed."""
     store._keeper.end()
     store.db.close()
-    if store._owner._file is not None:
-        store._owner._file.forget()
-        store._owner._file = None
+    life = store._engine.life
+    assert isinstance(life, FileLife)
+    if life._file is not None:
+        life._file.forget()
+        life._file = None
 
 
 def now() -> int:

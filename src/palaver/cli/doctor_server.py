@@ -90,8 +90,8 @@ def _durability(fsync: str) -> Finding:
 
 
 def pooler(pids: set[int], is_known: bool) -> Finding:
-    """Who speaks to the server itself is told which process serves it, and keeps it. A pooler makes a number up, or lends
-    another process for each transaction."""
+    """Who speaks to the server itself is told which process serves it, and keeps it. A pooler makes a number up, or
+    lends another process for each transaction."""
     if len(pids) == 1:
         return Finding("pooler", "none: the connection leads to the server itself")
     if is_known:

@@ -117,7 +117,7 @@ class PostgresDatabase:
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
             connection.execute(self._reading)
             cursor = connection.cursor()
-            cursor.execute(text)
+            cursor.execute(text, prepare=True)  # which takes one statement, and no other behind it
             if cursor.description is None:
                 raise BadValue("cannot run this: it does not answer with rows")
         except psycopg.Error as error:

@@ -54,14 +54,20 @@ class Pipeline:
         """The results, in order; the first error, if there was one."""
         pgconn = self._pgconn
         bound = [(text, *_bind(values)) for text, values in steps]
+        results, failure, is_whole = list[Result](), None, False
         pgconn.enter_pipeline_mode()
         try:
             expected = [self._queue(*one) for one in bound]
             pgconn.pipeline_sync()
-            return self._receive(expected, monotonic() + patience)
+            results, failure = self._receive(expected, monotonic() + patience)
+            pgconn.exit_pipeline_mode()
+            is_whole = True
         finally:
-            if pgconn.status == pq.ConnStatus.OK:
-                pgconn.exit_pipeline_mode()
+            if not is_whole:  # interrupted (Ctrl-C, too), or lost: nobody knows what comes next on it
+                self.connection.close()
+        if failure is not None:
+            raise failure
+        return results
 
     def _queue(self, text: str, values: list[bytes | None], types: tuple[int, ...], formats: list[int]) -> int:
         """How many results come of it before its own."""
@@ -79,7 +85,8 @@ class Pipeline:
         pgconn.send_query_prepared(name, values, formats, pq.Format.TEXT)
         return 1
 
-    def _receive(self, expected: list[int], deadline: float) -> list[Result]:
+    def _receive(self, expected: list[int], deadline: float) -> tuple[list[Result], psycopg.Error | None]:
+        """Everything up to the sync."""
         results: list[Result] = []
         failure: psycopg.Error | None = None
         for before in expected:
@@ -94,8 +101,7 @@ class Pipeline:
         self._next(deadline)  # the sync
         if failure is not None:
             self._names.clear()  # what was to be prepared after it is not; the others get a new name
-            raise failure
-        return results
+        return results, failure
 
     def _next(self, deadline: float) -> Any:
         result = self._result(deadline)
