@@ -10,6 +10,7 @@ import pytest
 
 import palaver
 from palaver.db.postgres import dialect
+from palaver.db.postgres.pipeline import Pipeline
 from palaver.db.queries import Q
 
 Chunk = dict[str, Any]
@@ -106,3 +107,39 @@ def test_every_statement_that_moves_or_numbers_takes_the_lock() -> None:
     assert all(dialect.translate(query).locks is not None for query in taking)
     assert dialect.translate(Q.where_turn_stands).locks is None
     assert "FOR SHARE OF h" in dialect.translate(Q.append_chunk).text
+
+
+@pytest.mark.parametrize("text", ["COMMIT; DELETE FROM heads; SELECT 1", "SELECT 1; SELECT 2", "DELETE FROM heads"])
+def test_what_a_person_asks_cannot_change_anything(dsn: str, text: str) -> None:
+    with palaver.open(dsn) as store:
+        session = store.sessions.create("a")
+        session.commit("hello")
+        with pytest.raises(palaver.BadValue, match="cannot run this"):
+            store.db.query(text)
+        assert (session.revision, store.verify()) == (1, [])
+
+
+def test_an_interrupt_in_the_middle_of_an_answer_arrives_and_the_store_goes_on(
+    dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*given: Any) -> None:
+        raise KeyboardInterrupt
+
+    with palaver.open(dsn) as store:
+        session = store.sessions.create("a")
+        with monkeypatch.context() as patch:
+            patch.setattr(Pipeline, "_wait", interrupt)
+            with pytest.raises(KeyboardInterrupt):
+                session.commit("interrupted")
+        session.commit("hello")
+        assert [message["parts"][0]["text"] for message in session.messages()] == ["hello"]
+
+
+def test_the_address_may_name_the_space(dsn: str) -> None:
+    with palaver.open(f"{dsn}#acme") as store, palaver.open(dsn, space="acme") as same, palaver.open(dsn) as other:
+        made = store.sessions.create("a")
+        assert same.sessions.get(made.id).info.agent == "a"
+        with pytest.raises(palaver.SessionNotFound):
+            other.sessions.get(made.id)
+    with pytest.raises(palaver.BadValue, match="leave one of them out"):
+        palaver.open(f"{dsn}#acme", space="globex")
