@@ -28,7 +28,7 @@ from .room import PATIENCE_S, Room
 HOST = "127.0.0.1"
 DATABASE = USER = "palaver"
 TTL_S = 20  # how long a leader that is silent is still the leader: the least that Patroni takes
-READY_S = 75.0
+READY_S = 50.0
 GUARD = 'read -r word || kill -KILL "$1"'  # `read` fails when this process has ended without a word
 TRUST = ["local all all trust", f"host all all {HOST}/32 trust", f"host replication all {HOST}/32 trust"]
 
@@ -51,6 +51,7 @@ class Programs:
             raise Missing(str(error)) from None
         if not (self.postgres / "pg_basebackup").exists():
             raise Missing("this Postgres is without pg_basebackup: name one that has it in PALAVER_TEST_PG_BIN")
+        _refuse_closed(self.patroni, self.etcd)
 
 
 def _found(name: str, way: str) -> Path:
@@ -59,6 +60,17 @@ def _found(name: str, way: str) -> Path:
     if path is None:
         raise Missing(f"the program {name} is missing: {way}")
     return Path(path)
+
+
+def _refuse_closed(*programs: Path) -> None:
+    with closing(Room()) as room:
+        for program in programs:
+            status, said = room.run([program, "--version"])
+            if status != 0:
+                who = room.user.pw_name if room.user else "this user"
+                raise Missing(
+                    f"{who} cannot run {program}: install it, with its Python, where everyone may read. {said}"
+                )
 
 
 class Program:
@@ -204,8 +216,10 @@ class Cluster:
     def silence(self, node: Node) -> None:
         """It takes commits, and those who follow it hear nothing of them any more."""
         with closing(_connect(f"postgresql://{USER}@{HOST}:{node.port}/{DATABASE}")) as db:
-            for (pid,) in db.execute("SELECT pid FROM pg_stat_replication").fetchall():
-                os.kill(pid, signal.SIGSTOP)
+            senders = db.execute("SELECT pid FROM pg_stat_replication WHERE state = 'streaming'").fetchall()
+        assert len(senders) == len(self.nodes) - 1
+        for (pid,) in senders:
+            os.kill(pid, signal.SIGSTOP)
 
     def _start_etcd(self, program: Path, peer: int, client: int) -> Program:
         room = Room()
@@ -224,8 +238,12 @@ class Cluster:
         return etcd
 
     def _wait_until_ready(self) -> None:
-        second = "sync_standby" if self._synchronous else "replica"
-        self._wait_until(lambda: self._roles() == ["leader", "replica", second], "one leader and two that follow it")
+        wanted = [
+            "leader running",
+            "replica streaming",
+            f"{'sync_standby' if self._synchronous else 'replica'} streaming",
+        ]
+        self._wait_until(lambda: self._roles() == wanted, "one leader and two that follow it")
         first = f"postgresql://{USER}@{','.join(f'{HOST}:{node.port}' for node in self.nodes)}/postgres"
         with closing(_connect(first, target_session_attrs="read-write")) as db:
             db.execute(f"CREATE DATABASE {DATABASE} TEMPLATE template0")
@@ -240,14 +258,14 @@ class Cluster:
             raise ClusterFailed("\n".join([str(error), *(one.log() for one in programs)])) from None
 
     def _roles(self) -> list[str]:
-        """Of the nodes that are up, as Patroni names them."""
+        """As Patroni names them."""
         for node in self.nodes:
             with (
                 suppress(OSError, ValueError),
                 _straight.open(f"http://{HOST}:{node.api}/cluster", timeout=5) as answer,
             ):
                 members = json.load(answer)["members"]
-                return sorted(one["role"] for one in members if one["state"] in ("running", "streaming"))
+                return sorted(f"{one['role']} {one['state']}" for one in members)
         return []
 
 
