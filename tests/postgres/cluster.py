@@ -181,6 +181,7 @@ class Cluster:
 
     def __init__(self, programs: Programs, *, synchronous: bool = True) -> None:
         self._synchronous = synchronous
+        self._is_ended = False
         peer, client, *ports = _free_ports(8)
         addresses = list(zip(ports[:3], ports[3:], strict=True))
         self.dsn = f"postgresql://{USER}@{','.join(f'{HOST}:{port}' for port, _ in addresses)}/{DATABASE}"
@@ -203,10 +204,13 @@ class Cluster:
         self.close()
 
     def close(self) -> None:
+        self._is_ended = True
         self._open.close()
 
     def leader(self) -> Node | None:
         """Who can be written to."""
+        if self._is_ended:
+            raise ClusterFailed("there is no leader to wait for: the cluster was ended")
         try:
             with closing(_connect(self.dsn, target_session_attrs="read-write")) as db:
                 return next(node for node in self.nodes if node.port == db.info.port)

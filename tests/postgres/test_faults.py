@@ -583,6 +583,31 @@ def test_a_commit_that_waits_for_a_standby_when_the_line_is_cut_is_reported_as_d
     assert seen(database, session.id) == ["before", "said"]
 
 
+def test_a_commit_that_no_standby_confirmed_is_not_reported_as_done(database: str, line: Lossy) -> None:
+    with palaver.open(line.dsn, timeout=1.0) as store:
+        session = store.sessions.create()
+        session.commit("before")
+        with commits_wait(database), beside(lambda: session.commit("said")) as result:
+            assert soon(lambda: commits_that_wait(database) == 1)
+            ask(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE wait_event = 'SyncRep'")
+            assert soon(lambda: bool(result), within=20)
+
+    assert isinstance(result[0], StoreUnavailable), result
+    assert NOTHING not in str(result[0])  # it is on one disk, and would be gone with it
+
+
+def test_a_commit_that_a_standby_is_slow_to_confirm_is_not_hurried(database: str) -> None:
+    with palaver.open(database, timeout=0.5) as store:
+        session = store.sessions.create()
+        with commits_wait(database) as release, beside(lambda: session.commit("said")) as result:
+            assert soon(lambda: commits_that_wait(database) == 1)
+            time.sleep(1.0)
+            assert result == []
+            release()
+
+    assert isinstance(result[0], palaver.TurnInfo), result
+
+
 # ---------------------------------------------------------------- writers that die, idle, or sleep
 
 

@@ -18,7 +18,7 @@ from psycopg.conninfo import conninfo_to_dict
 from psycopg.types.numeric import Int8Dumper
 from psycopg.types.string import StrDumper
 
-from ...clock import monotonic
+from ...clock import monotonic, now_ms
 from ...errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreUnavailable
 from ..combining import Combiner, Request
 from ..database import Row
@@ -52,7 +52,7 @@ class PostgresDatabase:
         create: bool = True,
         durability: str = "boundary",
         timeout: float = 30.0,
-        lease: float = 15.0,
+        lease: float = 45.0,
         pooler: bool = False,
     ) -> None:
         if durability not in _LEVELS:
@@ -253,11 +253,23 @@ class PostgresDatabase:
             with self.connect() as connection:
                 text = f"SELECT pg_xact_status(%s::text::xid8), ({LIFE})"
                 row = connection.execute(text, (number,)).fetchone()
+                if row is not None and row[0] == "committed":
+                    self._confirm(connection)
         except psycopg.errors.InvalidParameterValue:  # a number that is yet to be given out: the crash took ours
             return "aborted", None
         except (psycopg.Error, StoreError):
             return "in progress", None
         return (row[0], row[1]) if row is not None else (None, None)
+
+    def _confirm(self, connection: psycopg.Connection[Row]) -> None:
+        """Committed is what the server says of its own disk. Standbys that are to confirm a commit confirm this one,
+        which comes later, and with it everything before."""
+        note = (
+            f'INSERT INTO "{self.schema}".settings (name, value) VALUES ($1, $2)'
+            " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
+        )
+        steps: list[Step] = [("BEGIN", ()), self.settings("on"), (note, ("confirmed", str(now_ms()))), ("COMMIT", ())]
+        Pipeline(connection, prepares=False, life="").send(steps, self.timeout)
 
     def explain(self, error: Exception) -> NoReturn:
         raise explain(error, self.name, self.timeout) from error
@@ -330,7 +342,9 @@ def _without_secrets(dsn: str) -> str:
         parts = conninfo_to_dict(dsn)
     except psycopg.Error:
         raise BadValue("this is not a Postgres address; postgresql://user@host/database is one") from None
-    where = parts.get("host") or parts.get("hostaddr") or "localhost"
+    hosts = str(parts.get("host") or parts.get("hostaddr") or "localhost").split(",")
+    ports = str(parts.get("port") or "").split(",") if len(hosts) > 1 else [""]
+    where = ",".join(f"{host}:{port}" if port else host for host, port in zip(hosts, ports * len(hosts), strict=False))
     return f"postgresql://{where}/{parts.get('dbname') or ''}"
 
 

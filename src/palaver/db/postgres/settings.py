@@ -13,9 +13,9 @@ _PLANS = {f"enable_{way}": "off" for way in ("seqscan", "hashjoin", "mergejoin",
 
 class Settings:
     def __init__(self, path: str, timeout: float, level: str, *, pooler: bool) -> None:
-        patience = str(max(1, round(timeout * 1000)))
+        self._patience = str(max(1, round(timeout * 1000)))
         self._path, self._level = path, level
-        self._lasting = _PLANS | {"statement_timeout": patience, "lock_timeout": patience}
+        self._lasting = _PLANS | {"lock_timeout": self._patience}
         self._local = self._lasting if pooler else {}
 
     def at_connect(self) -> str:
@@ -23,7 +23,9 @@ class Settings:
         return _statement({"search_path": self._path, "synchronous_commit": self._level, **self._lasting}, "false")
 
     def of_reading(self) -> str:
-        return _statement({"search_path": self._path, **self._local}, "true")
+        """Only a reader is stopped by the clock: a commit that is stopped while a standby is to confirm it counts as
+        done. A writer waits for locks, and no longer than it may."""
+        return _statement({"search_path": self._path, **self._local, "statement_timeout": self._patience}, "true")
 
     def of_writing(self, level: str, channel: str | None) -> str:
         """With a hint for those who watch, which is sent with the commit."""
