@@ -97,6 +97,7 @@ def test_a_list_and_an_end_are_for_people_too(looking: Cli) -> None:
 # ---------------------------------------------------------------- changes
 
 
+@pytest.mark.long
 def test_moves(up: Cli) -> None:
     fork = up.json("fork", "ticket-7", "--at", "~1")["session"]
     assert fork["turns"] == 2
@@ -106,6 +107,7 @@ def test_moves(up: Cli) -> None:
     assert up.ok("verify") == "everything fits\n"
 
 
+@pytest.mark.long
 def test_sending_permitting_and_compacting(up: Cli) -> None:
     assert "And then?" in json.dumps(up.json("queue", "ticket-7", "And then?"))
     up.ok("permit", "ticket-7", "bash", "git *")
@@ -113,6 +115,7 @@ def test_sending_permitting_and_compacting(up: Cli) -> None:
     assert "So far, so good." in json.dumps(up.json("context", "ticket-7"))
 
 
+@pytest.mark.long
 def test_shelves_and_rows(up: Cli) -> None:
     assert up.json("archive", "ticket-7")["sessions"][0]["archived_at"]
     (fork,) = up.json("ls")["sessions"]
@@ -133,6 +136,7 @@ def test_out_and_in_is_the_same_to_the_byte(looking: Cli, filled: Path, database
     assert looking.json("import", "here.jsonl", "-s", name)["already_there"] == 2
 
 
+@pytest.mark.long
 def test_a_journal_makes_the_rows_again(looking: Cli, database: str) -> None:
     with palaver.open(database, space="full", events="full") as store:
         store.sessions.create("coder").commit(["Hello?"])
@@ -140,6 +144,7 @@ def test_a_journal_makes_the_rows_again(looking: Cli, database: str) -> None:
     assert "keeps no journal" in looking.refused("rebuild", code=5)
 
 
+@pytest.mark.long
 def test_a_copy_up_and_down_is_the_same(bare: Cli, filled: Path, database: str) -> None:
     name = f"{database}#copied-{next(_numbers)}"
     assert bare.ok("copy", str(filled), name) == "copied 2 sessions; 2 compared, all the same\n"
@@ -263,6 +268,7 @@ def test_a_wrong_line_about_spaces_is_one_sentence(database: str) -> None:
             program.run(["space", *words])
 
 
+@pytest.mark.long
 def test_a_space_is_named_in_one_of_three_ways(bare: Cli, database: str, template: str) -> None:
     elsewhere = {"PALAVER_STORE": database}
     assert len(bare.json("--space", template, "ls", **elsewhere)["sessions"]) == 2
@@ -279,6 +285,7 @@ def test_an_address_and_its_space() -> None:
     assert place.locate("a#b.db") == ("a#b.db", None)
 
 
+@pytest.mark.long
 def test_sessions_are_completed_from_a_server_too(database: str, template: str) -> None:
     context = click.Context(click.Command("show"))
     context.params = {"store": f"{database}#{template}"}

@@ -30,9 +30,13 @@ __all__ = ["Given", "NoPostgres", "Server", "ServerFailed", "connect_given", "fi
 
 PORT = "5432"  # only a part of the socket's name
 SETTINGS = {
+    "autovacuum": "off",  # nobody stays long enough to need it
+    "checkpoint_timeout": "1h",
     "fsync": "off",
+    "full_page_writes": "off",
     "listen_addresses": "",
     "max_connections": "200",
+    "max_wal_size": "4GB",
     "port": PORT,
     "unix_socket_permissions": "0700",  # everyone is trusted, so only we may come in
 }

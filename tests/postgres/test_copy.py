@@ -172,6 +172,7 @@ Table.row = row
 """
 
 
+@pytest.mark.long
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to read the peak from")
 def test_30_mb_in_one_session_go_up_within_20_mb(tmp_path: Path, dsn: str) -> None:
     subprocess.run([sys.executable, "-c", LARGE, str(tmp_path / "large.db")], check=True, timeout=120)

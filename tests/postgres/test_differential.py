@@ -194,7 +194,11 @@ PLANTED: list[Rewrite] = [
 ]
 
 
-@pytest.mark.parametrize("rewrite", PLANTED, ids=lambda rewrite: rewrite.__name__)
+@pytest.mark.parametrize(
+    "rewrite",
+    [pytest.param(rewrite, marks=[pytest.mark.long] if place > 1 else []) for place, rewrite in enumerate(PLANTED)],
+    ids=lambda rewrite: rewrite.__name__,
+)
 def test_a_bug_in_one_engine_is_noticed(
     database: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, rewrite: Rewrite
 ) -> None:

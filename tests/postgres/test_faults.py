@@ -624,6 +624,7 @@ def test_a_killed_writers_turn_is_aborted_by_another_with_what_was_acknowledged(
     assert seen(database, writer.session_id) == ["go", "a b c "]
 
 
+@pytest.mark.long
 def test_a_killed_writers_turn_is_left_alone_until_its_lease_is_over(database: str) -> None:
     with puppet(database, lease=30.0) as writer:
         writer.process.kill()
@@ -647,6 +648,7 @@ def test_a_live_stream_keeps_its_lease_while_it_is_idle(database: str, line: Los
     assert seen(database, turn.session_id) == ["go", "a b "]
 
 
+@pytest.mark.long
 def test_a_live_stream_keeps_its_lease_on_a_bad_line(database: str, line: Lossy) -> None:
     with palaver.open(line.dsn, lease=1.5) as writer, palaver.open(database) as other:
         turn = stream(writer.sessions.create(), "a ")
@@ -674,6 +676,7 @@ def test_a_writer_that_slept_past_its_lease_is_told_that_its_turn_is_sealed(data
     assert seen(database, writer.session_id) == ["go", "a b "]
 
 
+@pytest.mark.long
 def test_a_writer_that_slept_past_its_lease_and_was_not_missed_goes_on(database: str) -> None:
     with puppet(database, lease=0.5) as writer:
         assert writer.write("a") == "ok"
@@ -793,7 +796,7 @@ MANY = [*["cut"] * 7, *["lose"] * 7, *["stall"] * 4, *["kill"] * 3, *["crash"] *
     [
         pytest.param(SOME, 3.0, id="some"),
         pytest.param(MANY, 10.0, id="many", marks=pytest.mark.long),
-        pytest.param([*["cut"] * 4, *["lose"] * 4, "stall"], 2.0, id="only the line"),
+        pytest.param([*["cut"] * 4, *["lose"] * 4, "stall"], 2.0, id="only the line", marks=pytest.mark.long),
     ],
 )
 def test_a_crowd_on_a_bad_line_is_told_the_truth(

@@ -139,6 +139,7 @@ def test_only_its_own_processes_are_killed(ours: Server) -> None:
         ours.kill_backend(os.getpid())
 
 
+@pytest.mark.long
 def test_two_servers_stand_side_by_side_each_with_its_settings(ours: Server) -> None:
     with Server(fsync="on", max_connections="7") as other:
         ask(other.dsn, "CREATE TABLE t (n int)")
@@ -151,6 +152,7 @@ def test_two_servers_stand_side_by_side_each_with_its_settings(ours: Server) -> 
     assert [ask(ours.dsn, f"SHOW {name}") for name in ("fsync", "max_connections")] == [[("off",)], [("200",)]]
 
 
+@pytest.mark.long
 def test_a_server_that_does_not_come_up_says_why_at_once(ours: Server) -> None:
     configuration = ours.data / "postgresql.conf"
     before = configuration.read_text()
@@ -192,6 +194,7 @@ input()
 """
 
 
+@pytest.mark.long
 @pytest.mark.parametrize("kill", [True, False], ids=["killed", "at exit"])
 def test_nothing_is_left_of_a_process_that_ends_without_closing(kill: bool) -> None:
     not_if_given()
@@ -237,6 +240,7 @@ def test_the_environment_may_name_the_binaries(tmp_path: Path, monkeypatch: pyte
     assert find_binaries() == tmp_path
 
 
+@pytest.mark.long
 def test_the_packaged_postgres_works_where_none_is_installed(monkeypatch: pytest.MonkeyPatch) -> None:
     not_if_given()
     if unpacked() is None:
@@ -271,6 +275,7 @@ def test_a_good_line_passes_everything(proxy: Proxy) -> None:
         assert len(db.execute("SELECT n FROM t").fetchall()) == 100_000
 
 
+@pytest.mark.long
 def test_many_talk_at_once_over_one_line(server: Server | Given) -> None:
     with Proxy(server.dsn) as proxy, ExitStack() as open_ones:
         connections = [open_ones.enter_context(closing(psycopg.connect(proxy.dsn))) for _ in range(20)]
@@ -325,6 +330,7 @@ def test_a_lost_reply_is_of_a_request_that_was_carried_out(dsn: str, proxy: Prox
     assert ask(proxy.dsn, "SELECT n FROM t") == [(1,)]
 
 
+@pytest.mark.long
 def test_a_long_reply_is_lost_to_its_end(dsn: str, proxy: Proxy) -> None:
     db = psycopg.connect(proxy.dsn, autocommit=True)
     with proxy.lose_replies(), pytest.raises(psycopg.OperationalError):
@@ -334,6 +340,7 @@ def test_a_long_reply_is_lost_to_its_end(dsn: str, proxy: Proxy) -> None:
     assert ask(dsn, "SELECT count(*) FROM t") == [(50_000,)]
 
 
+@pytest.mark.long
 def test_behind_the_line_the_server_may_be_down(ours: Server) -> None:
     with Proxy(ours.dsn) as proxy:
         ours.stop()

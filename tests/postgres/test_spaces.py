@@ -108,6 +108,7 @@ def test_a_writer_of_one_space_does_not_wake_or_recover_another(dsn: str) -> Non
         turn.seal()
 
 
+@pytest.mark.long
 def test_forty_spaces_on_one_connection(db: psycopg.Connection[Row]) -> None:
     made = [spaces.bring_up(db, "here", f"space-{number:02}") for number in range(40)]
 
@@ -124,6 +125,7 @@ def test_forty_spaces_on_one_connection(db: psycopg.Connection[Row]) -> None:
         assert found == [(f"ses_{info.name}",)]
 
 
+@pytest.mark.long
 def test_forty_spaces_in_one_process(dsn: str) -> None:
     with ExitStack() as opened:
         stores = [opened.enter_context(palaver.open(dsn, space=f"s{number}")) for number in range(40)]
@@ -168,6 +170,7 @@ def test_four_processes_that_open_a_space_for_the_first_time_make_it_once(
         assert {info.id for info in store.sessions} == set(made)
 
 
+@pytest.mark.long
 def test_sixteen_different_spaces_may_be_made_at_once(dsn: str, db: psycopg.Connection[Row]) -> None:
     at_once(MANY, lambda number: palaver.open(dsn, space=f"s{number}").close())
 

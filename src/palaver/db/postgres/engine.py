@@ -73,17 +73,27 @@ class PostgresDatabase:
         self._combiner = Combiner(self._carry_out)
         self._notified = 0.0
         self._settings: Settings | None = None
-        self.schema = self._open(space, create)
-        self._settings = Settings(f'"{self.schema}"', timeout, self._soft, pooler=pooler)
-        self._reading = self._settings.of_reading()
+        connection = self.connect()
+        try:
+            self.schema = self._open(connection, space, create)
+            self._set_up(pooler)
+            self._give(self._as_link(connection))
+        except BaseException:
+            connection.close()
+            raise
+        self.life = Leases(self, lease)
+
+    def _set_up(self, pooler: bool) -> None:
+        """The texts that carry the schema's name."""
+        settings = self._settings = Settings(f'"{self.schema}"', self.timeout, self._soft, pooler=pooler)
+        self._reading = settings.of_reading()
         self._writing = {
-            (level, hint): self._settings.of_writing(level, self.schema if hint else None)
+            (level, hint): settings.of_writing(level, self.schema if hint else None)
             for level in ("on", "off")
             for hint in (True, False)
         }
         self._append_chunks = append_chunks(f'"{self.schema}"')
         self.channel = self.schema
-        self.life = Leases(self, lease)
 
     # ------------------------------------------------------------ the waist
 
@@ -179,8 +189,6 @@ class PostgresDatabase:
         )
         connection.adapters.register_dumper(int, Int8Dumper)  # one type, one plan
         connection.adapters.register_dumper(str, StrDumper)
-        if self._settings is not None and not self.has_pooler:
-            connection.execute(self._settings.at_connect())
         return connection
 
     def settings(self, level: str | None = None, *, hint: bool = False) -> Step:
@@ -191,8 +199,17 @@ class PostgresDatabase:
         self._closed.wait(seconds)
 
     def link(self) -> Pipeline:
-        connection = self.connect()
-        row = connection.execute(LIFE).fetchone()
+        return self._as_link(self.connect())
+
+    def _as_link(self, connection: psycopg.Connection[Row]) -> Pipeline:
+        """A connection that is ready for transactions."""
+        try:
+            if self._settings is not None and not self.has_pooler:
+                connection.execute(self._settings.at_connect())
+            row = connection.execute(LIFE).fetchone()
+        except psycopg.Error as error:
+            connection.close()
+            self.explain(error)
         return Pipeline(connection, prepares=not self.has_pooler, life=str(row and row[0]))
 
     def borrow(self) -> Pipeline:
@@ -217,24 +234,14 @@ class PostgresDatabase:
         except psycopg.Error:
             connection.close()
             return
+        self._give(link)
+
+    def _give(self, link: Pipeline) -> None:
         with self._guard:
             if len(self._idle) < _IDLE and not self._closed.is_set():
                 self._idle.append((link, monotonic()))
                 return
-        connection.close()
-
-    def ask(self, text: str) -> Row:
-        """One row of an answer that depends on nothing here; on a connection that has died it is asked again."""
-        for again in reversed(range(_IDLE + 2)):
-            link = self.borrow()
-            try:
-                return link.send([(text, ())], self.patience)[0].rows()[0]
-            except psycopg.Error as error:
-                if not is_lost(error) or not again:
-                    self.explain(error)
-            finally:
-                self.end(link)
-        raise AssertionError("unreachable")
+        link.connection.close()
 
     def outcome_of(self, number: str, life: str) -> str | None:
         """committed or aborted, as the server remembers a transaction; None: it cannot say. After a crash (`life` is
@@ -316,19 +323,16 @@ class PostgresDatabase:
 
     # ------------------------------------------------------------ opening
 
-    def _open(self, space: str, create: bool) -> str:
-        with self.connect() as connection:
-            if connection.info.server_version < _OLDEST:
-                raise StoreError(
-                    f"{self.name} is Postgres {connection.info.server_version // 10_000}; 15 is the oldest"
-                )
-            encoding = connection.info.parameter_status("server_encoding")
-            if encoding != "UTF8":
-                raise StoreError(f"{self.name} keeps text as {encoding}; make a database with ENCODING 'UTF8'")
-            try:
-                return spaces.open_space(connection, self.name, space, create=create)
-            except psycopg.Error as error:
-                self.explain(error)
+    def _open(self, connection: psycopg.Connection[Row], space: str, create: bool) -> str:
+        if connection.info.server_version < _OLDEST:
+            raise StoreError(f"{self.name} is Postgres {connection.info.server_version // 10_000}; 15 is the oldest")
+        encoding = connection.info.parameter_status("server_encoding")
+        if encoding != "UTF8":
+            raise StoreError(f"{self.name} keeps text as {encoding}; make a database with ENCODING 'UTF8'")
+        try:
+            return spaces.open_space(connection, self.name, space, create=create)
+        except psycopg.Error as error:
+            self.explain(error)
 
 
 def _is_hopeless(error: psycopg.Error) -> bool:

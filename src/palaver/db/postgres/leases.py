@@ -7,12 +7,13 @@ import os
 from typing import TYPE_CHECKING
 
 from ...clock import monotonic
-from ..queries import Q
+from ..database import Tx
+from ..queries import Q, Query
 
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
 
-_CLOCK = "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint"
+_CLOCK = Query("server_clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
 
 
 class Leases:
@@ -25,7 +26,7 @@ class Leases:
     def begin(self, owner: str) -> None:
         self._until = monotonic() + self._seconds
         with self._db.write() as tx:
-            now = self._now()
+            now = _now(tx)
             until = now + round(self._seconds * 1000)
             tx.run(Q.put_lease, id=owner, pid=os.getpid(), host=os.uname().nodename, now=now, until=until)
 
@@ -36,13 +37,13 @@ class Leases:
     def renew(self, owner: str) -> None:
         until = monotonic() + self._seconds
         with self._db.write() as tx:
-            if tx.run(Q.renew_lease, id=owner, until=self._now() + round(self._seconds * 1000)):
+            if tx.run(Q.renew_lease, id=owner, until=_now(tx) + round(self._seconds * 1000)):
                 self._until = until
 
     def is_dead(self, owner: str) -> bool:
         with self._db.read() as tx:
             row = tx.one(Q.lease_of, id=owner)
-        return row is None or row[0] is None or int(row[0]) < self._now()
+            return row is None or row[0] is None or int(row[0]) < _now(tx)
 
     def end(self, owner: str) -> None:
         self._until = 0.0
@@ -50,5 +51,8 @@ class Leases:
     def forget(self, owners: list[str]) -> None:
         """Nothing of them is left but their rows."""
 
-    def _now(self) -> int:
-        return int(self._db.ask(_CLOCK)[0])
+
+def _now(tx: Tx) -> int:
+    row = tx.one(_CLOCK)
+    assert row is not None
+    return int(row[0])

@@ -134,9 +134,10 @@ def _migrate(connection: Connection, where: str, space: SpaceInfo) -> None:
         texts = [text for _, text in files[space.version :]]
     connection.execute("SELECT set_config('search_path', %s, true)", (f'"{space.schema}"',))
     try:
-        for text in texts:
-            for statement in dialect.schema(text):
-                connection.execute(statement)
+        with connection.pipeline():
+            for text in texts:
+                for statement in dialect.schema(text):
+                    connection.execute(statement)
     except (pg.DuplicateTable, pg.UndefinedTable, pg.DuplicateColumn) as error:
         raise SchemaMismatch(f"{where} cannot be migrated: {str(error).splitlines()[0]}") from None
     for file, _ in files[space.version :]:
@@ -177,8 +178,9 @@ def copy(connection: Connection, where: str, source: str, target: str) -> SpaceI
         connection.execute("INSERT INTO palaver.spaces VALUES (%s, %s, %s, %s)", tuple(made))
         connection.execute(f'CREATE SCHEMA "{made.schema}"')
         connection.execute("SELECT set_config('search_path', %s, true)", (f'"{made.schema}"',))
-        for statement in dialect.schema(schema()):
-            connection.execute(statement)
+        with connection.pipeline():
+            for statement in dialect.schema(schema()):
+                connection.execute(statement)
         for table in _TABLES.findall(schema()):
             if table != "owners":  # nobody writes here yet
                 connection.execute(f'INSERT INTO {table} SELECT * FROM "{found.schema}".{table}')
