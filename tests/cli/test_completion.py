@@ -70,7 +70,8 @@ def test_a_title_that_a_shell_would_run_is_not_offered(shell: Cli) -> None:
     with palaver.open(store) as opened:
         for title in ("x; touch owned", "x$(touch owned)", "x*", "x y", "x`touch owned`", "x-plain"):
             opened.sessions.create(title=title)
-    assert complete(shell, "show", "x") == ["x-plain"]
+    offered = [one for one in complete(shell, "show", "x") if not one.isalnum()]  # an id may begin with an x, too
+    assert offered == ["x-plain"]
     assert not (shell.home / "owned").exists()
 
 

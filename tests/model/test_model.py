@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import time
 from contextlib import closing
+from typing import Any
 
 import pytest
 
@@ -14,7 +15,6 @@ from .machine import REACHED
 from .runs import run
 
 # What a run must have come across; otherwise it says nothing about it.
-pytestmark = pytest.mark.xdist_group("model")  # one run for all of them
 
 RULES = """
 create | spawn | begin | exchange | ask a tool | append | malformed chunk | commit | usage | wait | resume | late result
@@ -54,34 +54,20 @@ EXAMPLES = 60
 LONG = 300
 
 
-@pytest.fixture(scope="module")
-def outcome() -> BaseException | None:
-    """One run for the whole file: what it raised, or None. What it missed is looked for in a few short ones more."""
+def test_the_store_reads_as_its_model_after_every_step_and_the_sdk_takes_what_it_ends_with() -> None:
+    """One run for all of it; what it missed is looked for in a few short ones more."""
     REACHED.clear()
     CONTEXTS.clear()
-    try:
-        run(EXAMPLES)
-        for seed in range(1, 11):
-            if missed():
-                run(EXAMPLES // 5, seed=seed)
-    except Exception as failure:
-        return failure
-    return None
-
-
-def test_the_store_reads_as_its_model_after_every_step(outcome: BaseException | None) -> None:
-    if outcome is not None:
-        raise outcome
-
-
-def test_the_run_came_across_every_rule_and_every_branch(outcome: BaseException | None) -> None:
-    assert outcome is None, "the run ended before its time"
+    run(EXAMPLES)
+    for seed in range(1, 11):
+        if missed():
+            run(EXAMPLES // 5, seed=seed)
     assert missed() == []
+    the_sdk_takes_all_of(CONTEXTS)
 
 
-def test_the_sdk_takes_every_context_that_a_run_ended_with(outcome: BaseException | None) -> None:
-    assert outcome is None, "the run ended before its time"
-    seen = [(context, ours) for context, ours in CONTEXTS if context]
+def the_sdk_takes_all_of(contexts: list[tuple[list[Any], list[Any]]]) -> None:
+    seen = [(context, ours) for context, ours in contexts if context]
     assert len(seen) > EXAMPLES // 2
     with closing(Oracle()) as oracle:
         answers = oracle.ask_many("validate", [context for context, _ in seen])

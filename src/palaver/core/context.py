@@ -109,6 +109,7 @@ def _mend(part: dict[str, Any]) -> None:
     """What another program may have left out of a finished tool call."""
     state, approval = part.get("state"), part.get("approval")
     if state == "output-available":
+        part.setdefault("input", {})  # also where a result came from outside before the call was whole
         part.setdefault("output", None)
     if state == "output-denied" and not (isinstance(approval, dict) and approval.get("approved") is False):
         part.pop("approval", None)
