@@ -17,7 +17,7 @@ from .core import heads, metadata, prelude, sessions, trimming
 from .core.journal import LOGGED, JournaledDatabase
 from .core.prelude import Room
 from .core.turns import OpenTurn
-from .db.database import Database, Engine, Life
+from .db.database import Database, Engine, Life, Tx
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
 from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, StoreError, TurnSealed
@@ -156,12 +156,11 @@ class Store:
     def recover(self) -> int:
         """Seal what dead writers left open, in every session; how many sessions had some."""
         with self.db.read() as tx:
-            found = tx.all(Q.all_open_turns)
-        dead = {
-            session
-            for session, _, status, owner in found
-            if status == "streaming" and (owner is None or self._owner.is_dead(owner))
-        }
+            dead = {
+                session
+                for session, _, status, owner in tx.all(Q.all_open_turns)
+                if status == "streaming" and (owner is None or self._owner.is_dead(tx, owner))
+            }
         for session_id in sorted(dead):
             with self.db.write(hard=True) as tx:
                 prelude.settle(tx, self.room, heads.take(tx, session_id, stamps=0))
@@ -171,8 +170,7 @@ class Store:
     def _bury(self) -> None:
         """Nothing is left to do for a dead owner: its file and its row go."""
         with self.db.read() as tx:
-            idle = [row[0] for row in tx.all(Q.idle_owners)]
-        dead = [owner for owner in idle if self._owner.is_dead(owner)]
+            dead = [row[0] for row in tx.all(Q.idle_owners) if self._owner.is_dead(tx, row[0])]
         if dead:
             with self.db.write() as tx:
                 for owner in dead:
@@ -387,8 +385,8 @@ class Owner:
     def renew(self) -> None:
         self._life.renew(self.id)
 
-    def is_dead(self, owner: str) -> bool:
-        return owner != self.id and self._life.is_dead(owner)
+    def is_dead(self, tx: Tx, owner: str) -> bool:
+        return owner != self.id and self._life.is_dead(tx, owner)
 
     def forget(self, owners: builtins.list[str]) -> None:
         self._life.forget(owners)

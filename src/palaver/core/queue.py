@@ -103,7 +103,7 @@ def _look_around(tx: Tx, room: Room, session_id: str, expected: int | None = Non
     if expected is not None and expected != (head[1] if head else 0):
         raise HeadConflict(session_id, expected, head[1] if head else 0)
     owners = [o for _, _, status, o, *_ in tx.all(Q.open_turns, session=session_id) if status == "streaming"]
-    if any(owner is None or room.is_dead(owner) for owner in owners):
+    if any(owner is None or room.is_dead(tx, owner) for owner in owners):
         recovery.recover(tx, heads.take(tx, session_id, stamps=0), room.is_dead)
 
 

@@ -13,13 +13,13 @@ from ..db.queries import Q
 from . import heads, loose, pending, sealing, turns, visibility
 from .heads import Head
 
-IsDead = Callable[[str], bool]
+IsDead = Callable[[Tx, str], bool]
 
 
 def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     """Seal what dead owners left open in this session."""
     rows = tx.all(Q.open_turns, session=head.session_id)
-    dead = [row for row in rows if row[2] == "streaming" and (row[3] is None or is_dead(row[3]))]
+    dead = [row for row in rows if row[2] == "streaming" and (row[3] is None or is_dead(tx, row[3]))]
     if not dead:
         return head
     busy = any(row[1] == head.revision and row[2] != "pending" for row in rows if row not in dead)
@@ -38,7 +38,7 @@ def close_waiting(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     still streams on this revision, they are left to the race."""
     rows = tx.all(Q.open_turns, session=head.session_id)
     streaming = [row for row in rows if row[1] == head.revision and row[2] == "streaming"]
-    if any(row[3] is not None and not is_dead(row[3]) for row in streaming):
+    if any(row[3] is not None and not is_dead(tx, row[3]) for row in streaming):
         return head
     for turn_id, base, status, *_ in rows:
         if status != "waiting":

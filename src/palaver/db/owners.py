@@ -10,7 +10,7 @@ from .queries import Q
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
-    from .database import Database
+    from .database import Database, Tx
 
 
 class FileLife:
@@ -36,7 +36,7 @@ class FileLife:
     def renew(self, owner: str) -> None:
         """The kernel keeps the lock."""
 
-    def is_dead(self, owner: str) -> bool:
+    def is_dead(self, tx: Tx, owner: str) -> bool:
         return True if self._folder is None else locks.is_dead(self._folder, owner)
 
     def end(self, owner: str) -> None:

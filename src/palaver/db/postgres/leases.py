@@ -40,10 +40,9 @@ class Leases:
             if tx.run(Q.renew_lease, id=owner, until=_now(tx) + round(self._seconds * 1000)):
                 self._until = until
 
-    def is_dead(self, owner: str) -> bool:
-        with self._db.read() as tx:
-            row = tx.one(Q.lease_of, id=owner)
-            return row is None or row[0] is None or int(row[0]) < _now(tx)
+    def is_dead(self, tx: Tx, owner: str) -> bool:
+        row = tx.one(Q.lease_of, id=owner)
+        return row is None or row[0] is None or int(row[0]) < _now(tx)
 
     def end(self, owner: str) -> None:
         self._until = 0.0
