@@ -131,6 +131,8 @@ def _close(parts: list[Shown]) -> None:
 
 def _settle(part: Shown) -> None:
     """The SDK refuses a result beside an approval that was not granted."""
+    if part.get("state") == "output-available":
+        part.setdefault("input", {})
     if part.get("state") in ("output-available", "output-error") and not part.get("approval", {}).get("approved"):
         part.pop("approval", None)
 
