@@ -28,9 +28,10 @@ class Scale(NamedTuple):
 
 FULL = Scale(
     name="full", repeats=15, synced_repeats=25, storms=9, cold=21, appends=300, synced=100, turns=120, deep=50_000,
-    burst=200, paced=600, stream=5_000, messages=2_000, sessions=100_000, forks=20, storm=150, streams=20, spaces=1_000,
+    burst=200, paced=600, stream=5_000, messages=2_000, sessions=100_000, forks=20, storm=150, streams=100,
+    spaces=1_000,
 )  # fmt: skip
 QUICK = Scale(
     name="quick", repeats=5, synced_repeats=9, storms=5, cold=9, appends=250, synced=40, turns=80, deep=10_000,
-    burst=200, paced=300, stream=2_000, messages=2_000, sessions=10_000, forks=10, storm=40, streams=10, spaces=100,
+    burst=200, paced=300, stream=2_000, messages=2_000, sessions=10_000, forks=10, storm=40, streams=50, spaces=100,
 )  # fmt: skip

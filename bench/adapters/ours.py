@@ -14,6 +14,7 @@ if TYPE_CHECKING:
 
     from ..protocol import Message
 
+_BEGINNING = [{"type": "start"}, {"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "So"}]
 CAN = {"append", "load", "turn", "stream", "streams", "list", "fork", "storm", "cold"}
 
 
@@ -91,6 +92,33 @@ class Store(Adapter):
     def stream_to(self, which: int, delta: str) -> None:
         self.open_turns[which].write({"type": "text-delta", "id": "t", "delta": delta})
 
+    def in_tasks(self, streams: int, count: int, delta: str) -> float:
+        """The same as tasks of one event loop; the seconds that the chunks took."""
+        import asyncio
+
+        return asyncio.run(self._in_tasks(streams, count, {"type": "text-delta", "id": "t", "delta": delta}))
+
+    async def _in_tasks(self, streams: int, count: int, chunk: dict[str, Any]) -> float:
+        import asyncio
+
+        from palaver import aio
+
+        async def stream(turn: Any) -> None:
+            for _ in range(count):
+                await turn.write(chunk)
+
+        async with await aio.open(*self.where(), durability=self.durability) as store:
+            turns = [await _begin_async(await store.sessions.create("bench")) for _ in range(streams)]
+            began = time.perf_counter()
+            await asyncio.gather(*map(stream, turns))
+            seconds = time.perf_counter() - began
+            for turn in turns:
+                await turn.seal()
+            return seconds
+
+    def where(self) -> tuple[str, ...]:
+        return (self.path,)
+
     def settle(self) -> None:
         trim = getattr(self.store, "trim", None)
         if trim:
@@ -129,7 +157,12 @@ class Store(Adapter):
 
 def _begin(session: palaver.Session, text: str) -> palaver.Turn:
     turn = session.turn("go on")
-    turn.write({"type": "start"})
-    turn.write({"type": "text-start", "id": "t"})
-    turn.write({"type": "text-delta", "id": "t", "delta": text or "So"})
+    for chunk in (*_BEGINNING[:2], {"type": "text-delta", "id": "t", "delta": text or "So"}):
+        turn.write(chunk)
+    return turn
+
+
+async def _begin_async(session: Any) -> Any:
+    turn = await session.turn("go on")
+    await turn.append(_BEGINNING)
     return turn

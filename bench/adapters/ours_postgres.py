@@ -27,6 +27,9 @@ class Store(_Ours):
         self.sessions = {}
         self.ids = {}
 
+    def where(self) -> tuple[str, ...]:
+        return address(), space_of(self.path)
+
     def fill_sessions(self, count: int) -> None:
         for i in range(count):
             session = self.store.sessions.create("bench", workspace="/w", title=f"Session {i}")

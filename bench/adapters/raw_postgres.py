@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 import time
 from typing import Any
 
@@ -43,16 +42,14 @@ class Store(Adapter):
         store = palaver.open(address(), space=space)  # the tables
         self.schema = store._engine.schema
         store.close()
-        self.local = threading.local()
+        self.c = self.connect()
         self.seq, self.tag = itertools.count(), os.urandom(4).hex()
         self.turns: dict[str, tuple[str | None, int]] = {}
 
-    @property
-    def c(self) -> psycopg.Connection[Any]:
-        if not hasattr(self.local, "c"):
-            self.local.c = psycopg.connect(address(), autocommit=True)
-            self.local.c.execute(f'SET search_path = "{self.schema}"')
-        return self.local.c
+    def connect(self) -> psycopg.Connection[Any]:
+        connection = psycopg.connect(address(), autocommit=True)
+        connection.execute(f'SET search_path = "{self.schema}"')
+        return connection
 
     def close(self) -> None:
         self.c.close()
@@ -103,7 +100,9 @@ class Store(Adapter):
         return list(by.values())
 
     def streams_open(self, count: int) -> None:
+        """A connection for each, made beforehand."""
         self.numbers = [0] * count
+        self.connections = [self.connect() for _ in range(count)]
         self.sids = [self.uid("ses") for _ in range(count)]
         for sid in self.sids:
             self.new_session(sid)
@@ -111,7 +110,8 @@ class Store(Adapter):
     def stream_to(self, which: int, delta: str) -> None:
         self.numbers[which] += 1
         text = orjson.dumps({"type": "text-delta", "id": "t", "delta": delta}).decode()
-        self.c.execute(CHUNK, (self.sids[which], self.numbers[which], text, time.time_ns() // 1_000_000))
+        now = time.time_ns() // 1_000_000
+        self.connections[which].execute(CHUNK, (self.sids[which], self.numbers[which], text, now))
 
     def fill_sessions(self, count: int) -> None:
         for i in range(count):

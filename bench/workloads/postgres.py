@@ -8,7 +8,6 @@ import time
 from typing import TYPE_CHECKING
 
 from .. import measure
-from .streams import STREAMS, in_threads
 
 if TYPE_CHECKING:
     from ..lab import Lab
@@ -38,8 +37,9 @@ def appends(lab: Lab, columns: list) -> None:
 
 
 def streaming(lab: Lab, columns: list) -> None:
-    found = lab.blocks(columns, "postgres.streams", lab.scale.storms, count=lab.scale.streams)
-    lab.versus("postgres.streams", found, "rate", OURS, RAW)
+    found = lab.blocks(columns, "streams.block", lab.scale.storms, count=lab.scale.streams)
+    lab.versus("postgres.streams", found, "tasks", OURS, RAW)
+    lab.versus("postgres.streams.in_threads", found, "rate", OURS, RAW)
     flat = lab.blocks(columns[:1], "postgres.chunks", count=lab.scale.burst)
     lab.versus("postgres.flat", flat, "large", OURS, OURS, against="small")
 
@@ -64,15 +64,6 @@ def opening(lab: Lab, columns: list) -> None:
     many = lab.blocks(columns[:1], "postgres.openings")
     many.given["few"] = few.given[OURS]
     lab.versus("postgres.spaces", many, "ms", OURS, "few")
-
-
-def streams(worker: Worker, repeat: int, count: int) -> dict[str, float]:
-    """32 threads; raw: one statement for each chunk, on a connection of its own."""
-    fresh = "streams" not in worker.stores
-    store = worker.store("streams")
-    if fresh:
-        store.streams_open(STREAMS)
-    return {"rate": STREAMS * count / in_threads(store, count)}
 
 
 def chunks(worker: Worker, repeat: int, count: int) -> dict[str, float]:

@@ -22,6 +22,7 @@ from types import TracebackType
 from typing import Any
 
 from . import store as _store
+from . import together
 from .clock import monotonic
 from .errors import HeadConflict, StoreClosed, TurnSealed
 from .model import Event, SessionInfo
@@ -45,6 +46,25 @@ async def open(url: Any, space: str | None = None, **options: Any) -> AsyncStore
         raise
 
 
+class _Batch:
+    """Chunks of many turns that are written together, and who waits for them."""
+
+    def __init__(self, end: asyncio.Future[Any]) -> None:
+        self.end = end
+        self.chunks: list[tuple[Turn, Chunk]] = []
+        self.waiters: list[asyncio.Future[None]] = []
+
+    def settle(self, work: asyncio.Future[list[Exception | None]]) -> None:
+        self.end.set_result(None)
+        for waiter, outcome in zip(self.waiters, work.result(), strict=True):
+            if waiter.done():  # whoever waited has gone away
+                continue
+            if outcome is None:
+                waiter.set_result(None)
+            else:
+                waiter.set_exception(outcome)
+
+
 class _Crew:
     """The threads of one store, and the work they have."""
 
@@ -54,16 +74,44 @@ class _Crew:
         self.recordings: set[asyncio.Future[Any]] = set()
         self.closed = False
         self.closing: asyncio.Future[None] | None = None
+        self._batch: _Batch | None = None  # not handed to a thread yet
+        self._is_writing = False
 
     def begin(self, work: Any, *, ending: bool = False) -> asyncio.Future[Any]:
         """Once the store closes only what ends something that was begun is taken."""
         if self.closed or (self.closing is not None and not ending):
             work.close()
             raise StoreClosed("this store is closed; open it again")
-        task: asyncio.Future[Any] = asyncio.ensure_future(work)
+        return self._noted(asyncio.ensure_future(work))
+
+    def _noted(self, task: asyncio.Future[Any]) -> asyncio.Future[Any]:
         self._work.add(task)
         task.add_done_callback(self._done)
         return task
+
+    def write(self, turn: Turn, chunk: Chunk) -> tuple[asyncio.Future[None], asyncio.Future[Any]]:
+        """Chunks that come while others are written go together, as one piece of work for one thread. How this one
+        ends, and the end of them all; who waits for the first may go away."""
+        if self.closed or self.closing is not None:
+            raise StoreClosed("this store is closed; open it again")
+        loop = asyncio.get_running_loop()
+        if self._batch is None:
+            self._batch = _Batch(self._noted(loop.create_future()))
+            if not self._is_writing:
+                self._is_writing = True
+                loop.call_soon(self._write, loop)  # after everybody who is ready now
+        waiter = loop.create_future()
+        self._batch.chunks.append((turn, chunk))
+        self._batch.waiters.append(waiter)
+        return waiter, self._batch.end
+
+    def _write(self, loop: asyncio.AbstractEventLoop) -> None:
+        batch, self._batch = self._batch, None
+        self._is_writing = batch is not None
+        if batch is not None:
+            work = loop.run_in_executor(self._pool, together.write, batch.chunks)
+            work.add_done_callback(batch.settle)
+            work.add_done_callback(lambda _: self._write(loop))
 
     def _done(self, task: asyncio.Future[Any]) -> None:
         self._work.discard(task)
@@ -96,6 +144,7 @@ class _Lane:
         self.crew = crew
         self._ordered = ordered
         self._last: asyncio.Future[Any] | None = None
+        self._chunk: asyncio.Future[Any] | None = None  # the newest that was written with others
 
     async def run(
         self, work: Callable[[], Any], *, orphan: Callable[[Any], None] | None = None, ending: bool = False
@@ -110,6 +159,16 @@ class _Lane:
             if orphan is not None and not task.cancelled():
                 self.crew.begin(self._look_after(task, orphan), ending=True)
             raise
+
+    async def write(self, turn: Turn, chunk: Chunk) -> None:
+        """A chunk, after what was asked of the turn before. After another chunk that is no question: batches go one by
+        one."""
+        if self._last is not self._chunk and self._last is not None and not self._last.done():
+            await self.run(partial(turn.write, chunk))
+            return
+        waiter, self._chunk = self.crew.write(turn, chunk)
+        self._last = self._chunk
+        await waiter
 
     async def _after(self, before: asyncio.Future[Any] | None, work: Callable[[], Any]) -> Any:
         if before is not None and not before.done():
@@ -245,6 +304,13 @@ class AsyncTurn(Async):
 
     def __init__(self, inner: Any, lane: _Lane) -> None:
         super().__init__(inner, _Lane(lane.crew, ordered=True))
+
+    async def write(self, chunk: Chunk, *, at: int | None = None) -> None:
+        """`turn.write`; chunks of many turns share a transaction."""
+        if at is None:
+            await self._lane.write(self._inner, chunk)
+        else:
+            await self._call("write", chunk, at=at)
 
     async def __aenter__(self) -> AsyncTurn:
         return self

@@ -11,7 +11,7 @@ from __future__ import annotations
 import threading
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, NamedTuple
 
 from . import canonical, chunks
 from .clock import monotonic, now_ms
@@ -61,6 +61,17 @@ assert Q.append_chunk.names == ("session", "seq", "data", "at", "turn", "fence")
 
 Chunk = Mapping[str, Any] | str | bytes
 Item = tuple[dict[str, Any], str]  # a chunk, read and as text
+
+
+class Offer(NamedTuple):
+    """A chunk that is folded, and what is to be stored of it."""
+
+    db: Database
+    turn: Turn
+    item: Item
+    touched: int | None
+    row: tuple[Any, ...]
+    part: tuple[Any, ...] | None  # its part's row, where that is due
 
 
 class Turn:
@@ -154,14 +165,20 @@ class Turn:
             return
         item = chunks.parse(chunk)
         with self._lock:
-            if self._stale:
-                self._refresh()
-            self._usable()
-            self._refuse_gap()
+            self._ready()
             self._keep_one(item)
 
+    def _ready(self) -> None:
+        if self._stale:
+            self._refresh()
+        self._usable()
+        self._refuse_gap()
+
+    def _is_quick(self, item: Item) -> bool:
+        return item[0]["type"] in DELTAS and self._policy.at_once and "messageMetadata" not in item[0]
+
     def _keep_one(self, item: Item) -> None:
-        if item[0]["type"] in DELTAS and self._policy.at_once and "messageMetadata" not in item[0]:
+        if self._is_quick(item):
             self._keep_delta(item)
         else:
             _refuse_what_is_ours(item[0])
@@ -170,8 +187,11 @@ class Turn:
     def _keep_delta(self, item: Item) -> None:
         """What comes most: nothing but a row for the chunk is due, unless the part's own row is."""
         touched = self._state.fold.apply(item[0])
+        self._send_delta(item, touched, plain=self._is_plain(item[0], touched))
+
+    def _send_delta(self, item: Item, touched: int | None, *, plain: bool) -> None:
         try:
-            if self._is_plain(item[0], touched):
+            if plain:
                 self._insert(item[1])
             else:
                 self._store([item], [touched])
@@ -182,6 +202,54 @@ class Turn:
             self._stale = True
             raise
         self._state.chunks += 1
+
+    def _offer(self, chunk: Chunk) -> Offer | None:
+        """`write`, for somebody who stores the chunks of many turns at once: if nothing is due but a row for the chunk,
+        and maybe that of its part, they are given out, and the turn is locked until `_conclude`. None: it is stored."""
+        item = chunks.parse(chunk)
+        self._lock.acquire()
+        offer = None
+        try:
+            self._ready()
+            if self._is_quick(item):
+                offer = self._offer_delta(item)
+            else:
+                self._keep_one(item)
+            return offer
+        finally:
+            if offer is None:
+                self._lock.release()
+
+    def _offer_delta(self, item: Item) -> Offer | None:
+        touched = self._state.fold.apply(item[0])
+        plain = self._is_plain(item[0], touched)
+        part = None if plain or touched not in self._rows else response.part_row(self._state, touched)
+        if (part is None and not plain) or len(item[1]) + len(part[1] if part else "") > LARGE:
+            self._send_delta(item, touched, plain=False)
+            return None
+        return Offer(self._db, self, item, touched, self._row_of(item[1]), part)
+
+    def _conclude(self, offer: Offer, outcome: int | Exception) -> None:
+        """How the storing of what was offered ended: how many chunks, or the error."""
+        try:
+            if isinstance(outcome, StoreUnavailable):
+                self._look_for([offer.item], outcome)
+            elif isinstance(outcome, Exception):
+                self._stale = True
+                raise outcome
+            elif outcome:
+                self._taken(offer)
+            else:
+                self._send_delta(offer.item, offer.touched, plain=offer.part is None)
+        finally:
+            self._lock.release()
+
+    def _taken(self, offer: Offer) -> None:
+        self._seq += 1
+        self._state.chunks += 1
+        if offer.part is not None and offer.touched is not None:
+            self._state.rows[offer.touched] = hash(offer.part[1])
+            self._after([], [offer.touched])
 
     def append(self, given: Iterable[Chunk], *, at: int | None = None) -> None:
         """Keep chunks, all or none. `at` says how many were stored before: chunks stored already are not doubled."""
@@ -392,11 +460,13 @@ class Turn:
         self._dirty.add(index)
         return not row.is_due(self._policy)
 
-    def _insert(self, text: str) -> None:
+    def _row_of(self, text: str) -> tuple[Any, ...]:
         state = self._state
+        return state.session_id, self._seq + 1, text, now_ms(), state.id, state.fence
+
+    def _insert(self, text: str) -> None:
         while True:
-            params = (state.session_id, self._seq + 1, text, now_ms(), state.id, state.fence)
-            if self._db.insert(Q.append_chunk, params):
+            if self._db.insert(Q.append_chunk, self._row_of(text)):
                 self._seq += 1
                 return
             with self._db.read() as tx:

@@ -1,6 +1,7 @@
 """Chunks, a bounded run of a coroutine, what is in the file by plain SQL, and a process that records and gets killed.
 
-`python -m tests.aio.support async|plain store.db` is what that process runs: it says each chunk when it gets it back.
+`python -m tests.aio.support async|many|plain store.db` is what that process runs: it says each chunk when it
+gets it back.
 """
 
 from __future__ import annotations
@@ -160,6 +161,21 @@ async def _tell(path: str) -> None:
         _say(chunk)
 
 
+async def _tell_many(path: str) -> None:
+    """32 tasks; which turn has which number, as each is acknowledged."""
+    store = await aio.open(path)
+
+    async def stream(turn: Any) -> None:
+        for n in count():
+            await turn.write(delta(f"{n},"))
+            _say([turn.id, n])
+
+    turns = [await (await store.sessions.create("teller")).turn("go") for _ in range(32)]
+    for turn in turns:
+        await turn.append([*START, delta("")])
+    await asyncio.gather(*map(stream, turns))
+
+
 def _tell_plainly(path: str) -> None:
     recording = record(palaver.open(path).sessions.create("teller"), "go", endless())
     _say(recording.turn.id)
@@ -170,5 +186,7 @@ def _tell_plainly(path: str) -> None:
 if __name__ == "__main__":
     if sys.argv[1] == "async":
         asyncio.run(_tell(sys.argv[2]))
+    elif sys.argv[1] == "many":
+        asyncio.run(_tell_many(sys.argv[2]))
     else:
         _tell_plainly(sys.argv[2])

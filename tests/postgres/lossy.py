@@ -8,8 +8,9 @@ import socket
 
 from .proxy import CHUNK, Link, Proxy
 
-# How the answer to a COMMIT ends, under whatever name it was prepared; and that to an insert outside a transaction.
-COMMITTED = re.compile(rb"COMMIT\x00|INSERT 0 \d+\x00.*Z\x00\x00\x00\x05I", re.DOTALL)
+# How the answer to a COMMIT ends, under whatever name it was prepared; and that to chunks outside a transaction, alone
+# or with the rows of their parts (which says which numbers were taken).
+COMMITTED = re.compile(rb"COMMIT\x00|(INSERT 0 \d+|seq\x00.*SELECT \d+)\x00.*Z\x00\x00\x00\x05I", re.DOTALL)
 
 
 class Lossy(Proxy):

@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 import palaver
-from palaver import HeadConflict, Session, Store, StoreUnavailable, Turn, TurnSealed
+from palaver import HeadConflict, Session, Store, StoreUnavailable, Turn, TurnSealed, together
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.transactions import Write
 
@@ -204,6 +204,22 @@ def test_chunks_of_several_streams_whose_one_reply_was_lost_are_each_stored_once
     for turn in turns:
         turn.write(delta("c "))
         turn.seal()
+
+    assert [seen(database, turn.session_id) for turn in turns] == [["go", "a b c "]] * 4
+
+
+@BOTH_WAYS
+def test_chunks_of_several_tasks_whose_one_reply_was_lost_are_each_stored_once(
+    database: str, line: Lossy, buffer_ms: int
+) -> None:
+    with palaver.open(line.dsn, timeout=TIMEOUT_S, save_buffer_ms=buffer_ms) as store:
+        turns = [stream(store.sessions.create(), "a ") for _ in range(4)]
+        line.lose_next_commit()
+        assert together.write([(turn, delta("b ")) for turn in turns]) == [None] * 4
+        assert line.lost == 1
+        assert together.write([(turn, delta("c ")) for turn in turns]) == [None] * 4
+        for turn in turns:
+            turn.seal()
 
     assert [seen(database, turn.session_id) for turn in turns] == [["go", "a b c "]] * 4
 

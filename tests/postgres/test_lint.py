@@ -35,7 +35,8 @@ def written() -> Iterator[tuple[str, str]]:
         yield f"{query.name}, as written", query.body.replace("-- postgres: ", "")
         yield f"{query.name}, on Postgres", dialect.translate(query).text
     yield "the lock of a head", dialect.LOCK
-    yield "chunks of many streams", dialect.append_chunks("here").replace("here.", "")  # its own space, by name
+    for parts in (False, True):  # they name their own space
+        yield "chunks of many streams", dialect.append_chunks("here", parts=parts).replace("here.", "")
     for name, text in [("schema", schema()), *migrations()]:
         for statement in statements(text):
             yield f"{name}, as written", statement

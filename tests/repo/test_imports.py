@@ -21,7 +21,7 @@ LAYERS = [
     {"core"},
     {"saving", "eventlog", "keeper"},
     {"exports", "recorder", "setup"},
-    {"rulebook", "recording"},
+    {"rulebook", "recording", "together"},
     {"session"},
     {"store", "directory"},
     {"aio", "copying", "__init__"},

@@ -14,7 +14,7 @@ from typing import Any
 
 import msgspec
 
-from ..db.database import Database, Row, Tx, Watch
+from ..db.database import ChunkRow, Database, Row, Tx, Watch
 from ..db.queries import Q, Query
 from . import metadata
 
@@ -53,6 +53,18 @@ class JournaledDatabase:
 
     def insert(self, query: Query, params: Sequence[Any]) -> int:
         return self._db.insert(query, params)
+
+    def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
+        if all(part is None for _, part in rows):
+            return self._db.append_all(rows)
+        with self.write() as tx:
+            return [self._append(tx, chunk, part) for chunk, part in rows]
+
+    def _append(self, tx: Tx, chunk: Row, part: Row | None) -> int:
+        taken = tx.run(Q.append_chunk, **dict(zip(Q.append_chunk.names, chunk, strict=True)))
+        if taken and part is not None:
+            tx.put(Q.update_part, *part)
+        return taken
 
     def watch(self) -> AbstractContextManager[Watch]:
         return self._db.watch()

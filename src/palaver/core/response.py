@@ -58,15 +58,20 @@ def write_part(tx: Tx, turn: OpenTurn, index: int) -> str:
         _insert_row(tx, turn, missing)
     if index == len(turn.part_ids):
         return _insert_row(tx, turn, index)
+    changed = part_row(turn, index)
+    put = tx.put if len(changed[1]) < LARGE else tx.put_large
+    if turn.rows.get(index) != hash(changed[1]):
+        put(Q.update_part, *changed)
+        turn.rows[index] = hash(changed[1])
+    return changed[1]
+
+
+def part_row(turn: OpenTurn, index: int) -> tuple[str, str, str | None, str | None, int, str]:
+    """What `update_part` is told of a part that has a row."""
     part = turn.fold.part(index)
     data = canonical.dump(part)
-    if turn.rows.get(index) != hash(data):
-        canonical.refuse_depth(data)
-        call, state = tool_columns(part)
-        put = tx.put if len(data) < LARGE else tx.put_large
-        put(Q.update_part, part["type"], data, call, state, now_ms(), turn.part_ids[index])
-        turn.rows[index] = hash(data)
-    return data
+    canonical.refuse_depth(data)
+    return part["type"], data, *tool_columns(part), now_ms(), turn.part_ids[index]
 
 
 def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str:

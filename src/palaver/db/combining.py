@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
 from ..clock import monotonic
@@ -22,7 +22,7 @@ class Request:
 
     __slots__ = ("_awake", "changes", "error", "is_done", "params", "query")
 
-    def __init__(self, query: Query, params: Sequence[Any]) -> None:
+    def __init__(self, query: Query, params: tuple[Any, ...]) -> None:
         self.query = query
         self.params = params
         self.changes = 0

@@ -14,6 +14,7 @@ from typing import Any, Protocol
 from .queries import Query
 
 Row = tuple[Any, ...]
+ChunkRow = tuple[Row, Row | None]  # what `append_chunk` is told, and `update_part`
 
 
 class Tx(Protocol):
@@ -77,6 +78,11 @@ class Database(Protocol):
 
     def insert(self, query: Query, params: Sequence[Any]) -> int:
         """One statement, its own transaction, no more work than that: the path of a streamed chunk."""
+        ...
+
+    def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
+        """Chunks of many streams in one transaction, each with its part's row where that is due: how many of each were
+        taken. The row of a part is changed only if its chunk is taken."""
         ...
 
     def watch(self) -> AbstractContextManager[Watch]: ...

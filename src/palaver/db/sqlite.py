@@ -21,7 +21,7 @@ from .explaining import explain
 from .grouping import Group
 from .locks import WriteQueue
 from .owners import FileLife
-from .queries import Query
+from .queries import Q, Query
 from .transactions import MemoryRead, Read, Write
 from .watching import Watch
 
@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
     from typing import Any, NoReturn
 
-    from .database import Row
+    from .database import ChunkRow, Row
 
 NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
@@ -118,6 +118,12 @@ class SqliteDatabase:
             self.explain(error)
         finally:
             self.leave()
+
+    def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
+        if len(rows) == 1 and rows[0][1] is None:
+            return [self.insert(Q.append_chunk, rows[0][0])]
+        with self.write() as tx:
+            return [tx.append(chunk, part) for chunk, part in rows]
 
     def watch(self) -> Watch:
         self.refuse_closed()

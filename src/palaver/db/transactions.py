@@ -210,6 +210,13 @@ class Write(Statements):
             self._execute("", ())
         self._cursor.execute(query.text, values, can_cache=False).fetchall()
 
+    def append(self, chunk: Row, part: Row | None) -> int:
+        self.take(Q.append_chunk, *chunk)
+        taken = self._cursor.connection.changes()
+        if taken and part is not None:
+            self.put(Q.update_part, *part)
+        return taken
+
     def generation(self) -> int | None:
         if not self._begun:
             self._execute("", ())

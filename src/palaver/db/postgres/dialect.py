@@ -40,6 +40,19 @@ SELECT r.session_id, r.seq, 'chunk', t.begin_seq, r.data, r.at
    FOR SHARE OF h
 ON CONFLICT (session_id, seq) DO NOTHING RETURNING session_id, seq
 """
+# The same, and the rows of parts that are due: each only if its chunk is taken, whose session is then ours to the end.
+_CHUNKS_AND_PARTS = """
+WITH taken AS ({chunks}), saved AS (
+    UPDATE {schema}.chat_parts p
+       SET type = r.type, data_json = r.data, tool_call_id = r.call, tool_state = r.state,
+           updated_at = greatest(p.updated_at, r.at)
+      FROM unnest($7::text[], $8::bigint[], $9::text[], $10::text[],
+                  $11::text[], $12::text[], $13::bigint[], $14::text[])
+           AS r (session_id, seq, type, data, call, state, at, id)
+      JOIN taken t ON t.session_id = r.session_id AND t.seq = r.seq
+     WHERE p.id = r.id)
+SELECT session_id, seq FROM taken
+"""
 
 
 class Statement(NamedTuple):
@@ -71,8 +84,9 @@ def translate(query: Query) -> Statement:
     return Statement(text, query.names.index("session") if takes_head else None)
 
 
-def append_chunks(schema_name: str) -> str:
-    return " ".join(_CHUNKS.format(schema=schema_name).split())
+def append_chunks(schema_name: str, *, parts: bool = False) -> str:
+    chunks = " ".join(_CHUNKS.format(schema=schema_name).split())
+    return " ".join(_CHUNKS_AND_PARTS.format(schema=schema_name, chunks=chunks).split()) if parts else chunks
 
 
 def schema(text: str) -> list[str]:

@@ -21,7 +21,7 @@ from psycopg.types.string import StrDumper
 from ...clock import monotonic, now_ms
 from ...errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreUnavailable
 from ..combining import Combiner, Request
-from ..database import Row
+from ..database import ChunkRow, Row
 from ..migrate import VERSION
 from ..queries import Q, Query
 from . import spaces
@@ -93,6 +93,7 @@ class PostgresDatabase:
             for hint in (True, False)
         }
         self._append_chunks = append_chunks(f'"{self.schema}"')
+        self._append_chunks_and_parts = append_chunks(f'"{self.schema}"', parts=True)
         self.channel = self.schema
 
     # ------------------------------------------------------------ the waist
@@ -108,12 +109,19 @@ class PostgresDatabase:
     def insert(self, query: Query, params: Sequence[Any]) -> int:
         self.refuse_closed()
         assert query is Q.append_chunk, query
-        request = Request(query, params)
+        request = Request(query, tuple(params))
         if not self._combiner.submit(request, self.timeout):
             raise StoreBusy(self.name, "another thread of this process", self.timeout)
         if request.error is not None:
             raise request.error
         return request.changes
+
+    def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
+        self.refuse_closed()
+        try:
+            return self._append_all(rows)
+        except Exception as error:
+            raise self._failure(error) from error
 
     def watch(self) -> AbstractContextManager[Watch]:
         self.refuse_closed()
@@ -284,27 +292,36 @@ class PostgresDatabase:
     # ------------------------------------------------------------ streams
 
     def _carry_out(self, batch: list[Request]) -> None:
-        """Chunks of several streams, one transaction, one round trip."""
+        """Chunks of several threads, one transaction, one round trip."""
         try:
-            changes = self._insert_all(batch)
+            changes = self._append_all([(request.params, None) for request in batch])
         except Exception as error:
-            failure = explain(error, self.name, self.timeout) if isinstance(error, TRANSLATED) else error
-            if is_lost(error):
-                failure = StoreUnavailable(f"{self.name} was lost while a chunk was written; it is looked for")
+            failure = self._failure(error)
             for request in batch:
                 request.end(0, failure)
             return
         for request, count in zip(batch, changes, strict=True):
             request.end(count)
 
-    def _insert_all(self, batch: list[Request]) -> list[int]:
-        values = [list(column) for column in zip(*(request.params for request in batch), strict=True)]
-        steps: list[Step] = [(self._append_chunks, values)]
+    def _failure(self, error: Exception) -> Exception:
+        if is_lost(error):
+            return StoreUnavailable(f"{self.name} was lost while a chunk was written; it is looked for")
+        return explain(error, self.name, self.timeout) if isinstance(error, TRANSLATED) else error
+
+    def _append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
+        steps = [self._appending(rows)]
         hint = self.is_hint_due()
         if self.has_pooler or hint:
             steps = [("BEGIN", ()), self.settings(self._soft, hint=hint), *steps, ("COMMIT", ())]
-        rows = self._insert(steps)
-        return [int((request.params[0], request.params[1]) in rows) for request in batch]
+        taken = self._insert(steps)
+        return [int((chunk[0], chunk[1]) in taken) for chunk, _ in rows]
+
+    def _appending(self, rows: Sequence[ChunkRow]) -> Step:
+        columns = [list(column) for column in zip(*(chunk for chunk, _ in rows), strict=True)]
+        parts = [(*chunk[:2], *part) for chunk, part in rows if part is not None]
+        if not parts:
+            return self._append_chunks, columns
+        return self._append_chunks_and_parts, columns + [list(column) for column in zip(*parts, strict=True)]
 
     def _insert(self, steps: list[Step]) -> set[Row]:
         link = self.borrow()

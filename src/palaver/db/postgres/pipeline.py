@@ -178,6 +178,11 @@ def _dump(value: Any) -> tuple[bytes | None, int, int]:
 
 def _array(values: list[Any]) -> tuple[bytes, int, int]:
     if all(isinstance(value, int) for value in values):
-        return b"{" + b",".join(b"%d" % value for value in values) + b"}", _INTS, 0
-    quoted = (value.replace("\\", "\\\\").replace('"', '\\"') for value in values)
-    return ("{" + ",".join(f'"{value}"' for value in quoted) + "}").encode(), _TEXTS, 0
+        return b"{" + b",".join([b"%d" % value for value in values]) + b"}", _INTS, 0
+    return ("{" + ",".join([_quoted(value) for value in values]) + "}").encode(), _TEXTS, 0
+
+
+def _quoted(value: str | None) -> str:
+    if value is None:
+        return "NULL"
+    return '"' + value.replace("\\", "\\\\").replace('"', '\\"') + '"'
