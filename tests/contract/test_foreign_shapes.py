@@ -12,7 +12,7 @@ import palaver
 
 from . import judge
 from .other_program import FULL, LACKING, MESSAGE_IDS, PLAIN
-from .support import assert_agrees, judge_alone, make_foreign, say, shown, sql, texts
+from .support import assert_agrees, judge_alone, make_foreign, put_row, say, shown, sql, texts
 
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 
@@ -249,3 +249,36 @@ def test_triggers_of_another_program_run_and_do_no_harm(path: str) -> None:
         say(store.sessions.get(PLAIN), "four", "fourth")
         assert_agrees(store)
     assert sql(path, "SELECT count(*) FROM audit") == [[(2,)]]
+
+
+# ---------------------------------------------------------------- ids and texts that look like ours
+
+
+@pytest.mark.parametrize("odd", ["with\x1ea line", "with\x1fa field", "\x1epart", "message\x1fone\x1f", "a,b", "\x1e"])
+def test_an_id_may_have_our_own_separators_in_it(path: str, odd: str) -> None:
+    with palaver.open(path) as store:
+        session = store.sessions.create("coder")
+        say(session, "one", "first")
+        row = put_row(path, session.id, "two")
+        sql(
+            path,
+            "PRAGMA foreign_keys=OFF",
+            ("UPDATE chat_messages SET id = ? WHERE id = ?", (odd, row)),
+            ("UPDATE chat_parts SET message_id = ? WHERE message_id = ?", (odd, row)),
+        )
+        session.adopt()
+        assert texts(session.messages()) == ["one", "first", "two"]
+        assert [message["id"] for message in session.messages()][-1] == odd
+        assert texts(session.fork().messages()) == ["one", "first", "two"]
+
+
+def test_a_part_that_is_no_json_does_not_spill_into_its_neighbours(path: str) -> None:
+    """A text that closes the list it is read in: its own message is refused, loudly; the others are not shifted."""
+    with palaver.open(path) as store:
+        session = store.sessions.create("coder")
+        say(session, "one", "first")
+        say(session, "two", "second")
+        damaged = '{"type":"text","text":"a"}],[{"type":"text","text":"b"}'
+        sql(path, ("UPDATE chat_parts SET data_json = ? WHERE data_json LIKE '%first%'", (damaged,)))
+        with pytest.raises(palaver.BadValue):
+            session.messages()

@@ -19,6 +19,9 @@ from ..db.queries import Q
 from ..errors import SessionNotFound, TurnNotFound
 from . import loose, metadata, turns
 
+_LINE, _FIELD = "\x1e", "\x1f"
+_PART = _LINE + "part"
+
 
 class Message:
     """A message as stored: JSON texts, not yet decoded."""
@@ -38,18 +41,7 @@ class Message:
 
     def ui(self) -> dict[str, Any]:
         """The AI SDK's UIMessage. The id is the one the client knows."""
-        return self._with(_decode_parts(self.parts))
-
-    def _with(self, parts: list[Any]) -> dict[str, Any]:
-        shown = "{}" if self.metadata == "{}" else metadata.view(self.metadata)
-        if shown == "{}":
-            return {"id": self.client_id or self.id, "role": self.role, "parts": parts}
-        return {
-            "id": self.client_id or self.id,
-            "role": self.role,
-            "metadata": canonical.parse(shown),
-            "parts": parts,
-        }
+        return _ui(self.client_id or self.id, self.role, self.metadata, _decode_parts(self.parts))
 
     def json(self) -> str:
         """The same as text, with every stored byte as it was given."""
@@ -60,18 +52,26 @@ class Message:
 
 
 def as_ui(messages: list[Message]) -> list[dict[str, Any]]:
-    ui = _decoded(messages)
-    return [message.ui() for message in messages] if ui is None else ui
+    parts = _decoded([",".join(message.parts) for message in messages])
+    if parts is None:
+        return [message.ui() for message in messages]
+    return [_ui(m.client_id or m.id, m.role, m.metadata, each) for m, each in zip(messages, parts, strict=True)]
 
 
-def _decoded(messages: list[Message]) -> list[dict[str, Any]] | None:
-    """All of them, their parts decoded in one go; None: there is something in them that needs more care."""
-    text = "[" + ",".join(["[" + ",".join(message.parts) + "]" for message in messages]) + "]"
+def _ui(shown_id: str, role: str, stored: str, parts: list[Any]) -> dict[str, Any]:
+    shown = stored if stored == "{}" else metadata.view(stored)
+    if shown == "{}":
+        return {"id": shown_id, "role": role, "parts": parts}
+    return {"id": shown_id, "role": role, "metadata": canonical.parse(shown), "parts": parts}
+
+
+def _decoded(texts: list[str]) -> list[list[Any]] | None:
+    """Lists of parts, decoded in one go; None: there is something in them that needs more care."""
     try:
-        parts = msgspec.json.decode(text)
+        parts: list[list[Any]] = msgspec.json.decode("[[" + "],[".join(texts) + "]]") if texts else []
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return None
-    return [message._with(each) for message, each in zip(messages, parts, strict=True)]
+    return parts if len(parts) == len(texts) else None
 
 
 def _decode_parts(texts: list[str]) -> list[Any]:
@@ -96,25 +96,52 @@ def read(tx: Tx, session_id: str) -> list[Message]:
 
 
 def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
-    """The whole transcript as UIMessages. Where a session's messages are exactly those on its path, they come with
-    their parts joined by the engine: a fifth of the rows."""
+    """The whole transcript as UIMessages."""
     head = tx.one(Q.read_head, session=session_id)
-    if head is None or head[0] is None or head[5] is not None or head[6] == "fork":
-        return as_ui(read(tx, session_id))
-    lines, rows = tx.all(Q.path_messages, turn=head[0]), tx.all(Q.whole_messages, session=session_id)
-    if len(lines) != len(rows) or tx.one(Q.count_path_parts, turn=head[0]) != tx.one(Q.count_parts, session=session_id):
-        return as_ui(read(tx, session_id))
-    by_id = {row[0]: row for row in rows}
-    stored = [_whole(turn, client_id, by_id[ref]) for turn, ref, client_id in lines if ref in by_id]
-    ui = _decoded(stored) if len(stored) == len(lines) else None
-    return as_ui(read(tx, session_id)) if ui is None else ui + as_ui(read_tail(tx, session_id))
+    found = None
+    if head is not None and head[0] is not None and head[5] is None and head[6] != "fork":
+        found = _read_whole(tx, session_id, head[0])
+    return as_ui(read(tx, session_id)) if found is None else found
 
 
-def _whole(turn_id: str, client_id: str | None, row: Row) -> Message:
-    ref, role, text, created_at, parts = row
-    message = Message(ref, client_id, role, text, created_at, turn_id)
-    message.parts = [parts] if parts else []
-    return message
+def _read_whole(tx: Tx, session_id: str, turn_id: str) -> list[dict[str, Any]] | None:
+    """Where a session's messages are exactly those on its path, with exactly the parts that are listed there, they come
+    with their parts joined by the engine: a fifth of the rows. There is no tail then. None: they are not."""
+    lines = _Lines(tx, turn_id)
+    rows = {row[0]: row for row in tx.all(Q.whole_messages, session=session_id)}
+    if not lines.is_clear or rows.keys() != lines.refs() or len(rows) != len(lines.messages):
+        return None
+    parts = _decoded([rows[ref][3] or "" for _, ref, _ in lines.messages])
+    if parts is None or sum(map(len, parts)) != lines.parts:
+        return None
+    return [
+        _ui(client_id or ref, rows[ref][1], rows[ref][2], each)
+        for (_, ref, client_id), each in zip(lines.messages, parts, strict=True)
+    ]
+
+
+class _Lines:
+    """What the turns on a path list: (turn, message, the id the client knows it by), and how many parts."""
+
+    def __init__(self, tx: Tx, turn_id: str) -> None:
+        self.messages: list[tuple[str, str, str | None]] = []
+        self.parts = 0
+        self.is_clear = True  # False: an id of another program has our separators in it
+        for turn, text in tx.all(Q.path_lines, turn=turn_id, line=_LINE, field=_FIELD):
+            if text is not None:
+                self._add(turn, _LINE + text)
+
+    def _add(self, turn: str, text: str) -> None:
+        self.parts += text.count(_PART)
+        for line in text.replace(_PART, "").split(_LINE)[1:]:
+            fields = line.split(_FIELD)
+            if len(fields) == 3 and fields[0] == "message":
+                self.messages.append((turn, fields[1], fields[2] or None))
+            elif line != "result":
+                self.is_clear = False
+
+    def refs(self) -> set[str]:
+        return {ref for _, ref, _ in self.messages}
 
 
 def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
@@ -129,14 +156,16 @@ def _read_own_path(tx: Tx, session_id: str, turn_id: str | None) -> list[Message
     parts are not just those that the turns list, in their order, the lines decide."""
     if turn_id is None:
         return []
+    lines = _Lines(tx, turn_id)
+    if not lines.is_clear:
+        return read_path(tx, turn_id)
     rows = {row[0]: row for row in tx.all(Q.rows_of_messages, session=session_id)}
     messages: dict[str, Message] = {}
-    for turn, ref, client_id in tx.all(Q.path_messages, turn=turn_id):
+    for turn, ref, client_id in lines.messages:
         if ref in rows:
             _, role, text, created_at = rows[ref]
             messages[ref] = Message(ref, client_id, role, text, created_at, turn)
-    listed = tx.one(Q.count_path_parts, turn=turn_id)
-    return list(messages.values()) if listed == (_add_parts(tx, session_id, messages),) else read_path(tx, turn_id)
+    return list(messages.values()) if lines.parts == _add_parts(tx, session_id, messages) else read_path(tx, turn_id)
 
 
 def _add_parts(tx: Tx, session_id: str, messages: dict[str, Message]) -> int:

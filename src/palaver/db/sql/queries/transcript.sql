@@ -13,24 +13,19 @@ SELECT path.id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_a
  WHERE e.kind <> 'result'
  ORDER BY path.depth, e.seq;
 
--- name: path_messages
--- The messages alone, where all rows are of one session and are read in one go.
+-- name: path_lines
+-- What the turns on the way from the root list: the lines of each as one text. They are asked for turn by turn, for no
+-- engine can then choose a way that is quadratic because it does not know yet how large the tables are.
 WITH RECURSIVE path (id, parent_id, depth) AS (
     SELECT id, parent_id, depth FROM turns WHERE id = :turn
     UNION ALL
     SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
 )
-SELECT path.id, e.ref, e.client_id FROM path CROSS JOIN turn_entries e
- WHERE e.turn_id = path.id AND e.kind = 'message'
- ORDER BY path.depth, e.seq;
-
--- name: count_path_parts
-WITH RECURSIVE path (id, parent_id) AS (
-    SELECT id, parent_id FROM turns WHERE id = :turn
-    UNION ALL
-    SELECT t.id, t.parent_id FROM turns t JOIN path ON t.id = path.parent_id
-)
-SELECT count(*) FROM path CROSS JOIN turn_entries e WHERE e.turn_id = path.id AND e.kind = 'part';
+SELECT path.id, (SELECT group_concat(line, :line) FROM (
+           SELECT CASE e.kind WHEN 'message' THEN 'message' || :field || e.ref || :field || coalesce(e.client_id, '')
+                              ELSE e.kind END AS line
+             FROM turn_entries e WHERE e.turn_id = path.id ORDER BY e.seq) lines)
+  FROM path ORDER BY path.depth;
 
 -- name: rows_of_messages
 SELECT id, role, metadata_json, created_at FROM chat_messages WHERE session_id = :session;
@@ -40,13 +35,10 @@ SELECT message_id, "index", data_json FROM chat_parts WHERE session_id = :sessio
 
 -- name: whole_messages
 -- Messages with the texts of their parts joined by commas. The engines spell the aggregate differently.
-SELECT m.id, m.role, m.metadata_json, m.created_at,
+SELECT m.id, m.role, m.metadata_json,
        (SELECT group_concat(data_json, ',') FROM (
            SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index") parts)
   FROM chat_messages m WHERE m.session_id = :session;
-
--- name: count_parts
-SELECT count(*) FROM chat_parts WHERE session_id = :session;
 
 -- name: turn_rows
 SELECT e.turn_id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_at, p.message_id, p.data_json
