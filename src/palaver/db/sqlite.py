@@ -36,6 +36,8 @@ NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
 _PAGE_SIZE = 2048
 _CHECKPOINT_PAGES = 4000
+_COUNT_EVERY = 200  # pages that this process has written
+_PAGES_WRITTEN = apsw.SQLITE_DBSTATUS_CACHE_WRITE
 _LARGEST_WAL = 16 << 20  # bytes; above it the log is started anew, even if readers must be waited for a moment
 _RESTART_MS = 20
 _OPENING_MS = 5000
@@ -69,7 +71,8 @@ class SqliteDatabase:
         self._lock = threading.Lock()
         self._line: dict[object, None] = {}  # threads that wait for the lock
         self._group: Group | None = None
-        self._log_is_long = False
+        self._log_pages: int | None = None  # as the last commit that counted them found
+        self._counted_at = 0  # how many pages had been written when the log was counted
         self._shorten_at, self._restart_at = 0, 0  # pages
         self._watchers = 0
         self._written = threading.Condition()
@@ -218,7 +221,8 @@ class SqliteDatabase:
 
     def _go_to_work(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(0)  # from here on `patiently` waits, with jitter, and to the caller's deadline
-        connection.set_wal_hook(self._count_log)
+        connection.wal_autocheckpoint(0)  # `_shorten_log` does that
+        self._counted_at = 0
 
     @contextmanager
     def _in_line(self) -> Iterator[None]:
@@ -293,8 +297,8 @@ class SqliteDatabase:
     def leave(self, *, wrote: bool = True) -> None:
         self.writes += wrote
         try:
-            if self._log_is_long:
-                self._shorten_log()
+            if self._writer.status(_PAGES_WRITTEN)[0] - self._counted_at >= _COUNT_EVERY:
+                self._look_after_log()
         finally:
             try:
                 if self._queue:
@@ -312,18 +316,27 @@ class SqliteDatabase:
             self._written.wait(seconds)
             self._watchers -= 1
 
-    def _count_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
-        """After each commit. A hook takes the place of SQLite's automatic checkpoint, so this is it, too."""
+    def _look_after_log(self) -> None:
+        """Let the next commit count the log, in which other processes write, too; after that one, see whether it is
+        long. A hook takes time, so it is there for one commit in many."""
+        if self._log_pages is None:
+            self._writer.set_wal_hook(self._count_log)
+            return
+        pages, self._log_pages = self._log_pages, None
+        self._writer.set_wal_hook(None)
+        self._counted_at = self._writer.status(_PAGES_WRITTEN)[0]
         if pages < _CHECKPOINT_PAGES:
             self._shorten_at, self._restart_at = _CHECKPOINT_PAGES, _LARGEST_WAL // _PAGE_SIZE
         elif pages >= self._shorten_at:
-            self._log_is_long = True
+            self._shorten_log()
+
+    def _count_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
+        self._log_pages = pages
         return apsw.SQLITE_OK
 
     def _shorten_log(self) -> None:
         """Still in line, so nobody writes: move the log's pages to their place. A log that readers keep from starting
         anew grows; from time to time they are waited for, a moment."""
-        self._log_is_long = False
         try:
             pages, _ = self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
             self._shorten_at = pages + _CHECKPOINT_PAGES // 8
