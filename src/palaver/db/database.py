@@ -1,8 +1,7 @@
 """What an engine must offer. Core code sees only these protocols, never a driver.
 
-A write transaction runs `later` statements together with the commit, in order, as one call to the engine
-(one text on SQLite, a pipeline on Postgres). A statement that reads, or whose count matters, runs at once,
-after everything queued before it.
+A write transaction runs `later` statements together with the commit, in order (on Postgres as one pipeline). What
+reads, or whose count matters, runs at once, after everything queued before it.
 """
 
 from __future__ import annotations

@@ -77,7 +77,6 @@ class SqliteDatabase:
         self._watchers = 0
         self._written = threading.Condition()
         self._readers: list[apsw.Connection] = []
-        self._texts: dict[tuple[tuple[Query, ...], str], str] = {}
         _refuse_old_sqlite()
         if not self.memory:
             filesystem.prepare(path, create=create)
@@ -438,12 +437,6 @@ class SqliteDatabase:
     def expect_setting(self, name: str, value: str, default: str) -> None:
         """A setting of the store that this process was opened under: if it changes, writes are refused."""
         self._expected[name] = (value, default)
-
-    def joined_text(self, queries: tuple[Query, ...], suffix: str) -> str:
-        found = self._texts.get((queries, suffix))
-        if found is None:
-            found = self._texts[queries, suffix] = "".join(q.text for q in queries) + suffix
-        return found
 
     def borrow(self) -> apsw.Connection:
         try:

@@ -1,6 +1,8 @@
 """Transactions on SQLite: reads are snapshots; a write's BEGIN goes out with its first statement, COMMIT with its last.
 
-A write that finds a group open works in a savepoint of it (see grouping.py).
+What is queued runs statement by statement: the driver looks a text up by a hash of all that is left of it, so a text
+of many statements costs their number times its length. A write that finds a group open works in a savepoint of it (see
+grouping.py).
 """
 
 from __future__ import annotations
@@ -21,7 +23,7 @@ if TYPE_CHECKING:
     from .grouping import Group
     from .sqlite import SqliteDatabase
 
-_BATCH = 24  # statements in one text
+_BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
 _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
 
 
@@ -120,8 +122,7 @@ class Write(Statements):
         self._deadline = 0.0
         self._begun = False
         self._generation = 0
-        self._queries: list[Query] = []
-        self._params: list[Any] = []
+        self._waiting: list[tuple[str, Sequence[Any]]] = []
 
     def __enter__(self) -> Write:
         if not self._deadline:
@@ -159,16 +160,15 @@ class Write(Statements):
 
     def _end(self) -> None:
         """Commit; or, where an fsync can be shared, leave that to whoever comes last."""
-        if self._queries and not self._begun:
-            self._execute("", ())  # the schema is looked at before anything is written, not with the commit
+        if self._waiting:
+            self._run_waiting()
+        if not self._begun:
+            return
         if self._group is not None:
-            self._flush("RELEASE member;") if self._begun or self._queries else None
-        elif self._db.is_shared(self._level) and (self._begun or self._queries):
-            self._flush("")
+            self._cursor.execute("RELEASE member")
+        elif self._db.is_shared(self._level):
             self._group = self._db.open_group(self._generation)
-        elif self._queries:
-            self._flush("COMMIT;")
-        elif self._begun:
+        else:
             self._cursor.execute("COMMIT")
 
     def _roll_back(self, error: BaseException) -> None:
@@ -185,29 +185,20 @@ class Write(Statements):
             self._db.roll_back()  # after an I/O error only a whole rollback helps
 
     def all(self, query: Query, **params: Any) -> list[Row]:
-        if self._queries:
-            self._flush("")
         return self._execute(query.text, query.bind(params))
 
     def take(self, query: Query, *values: Any) -> list[Row]:
-        if self._queries:
-            self._flush("")
         return self._execute(query.text, values)
 
     def later(self, query: Query, **params: Any) -> None:
-        self._queries.append(query)
-        self._params += query.bind(params)
+        self._waiting.append((query.text, query.bind(params)))
 
     def put(self, query: Query, *values: Any) -> None:
-        self._queries.append(query)
-        self._params += values
+        self._waiting.append((query.text, values))
 
     def put_large(self, query: Query, *values: Any) -> None:
         """A compiled statement that is kept keeps what was bound to it: this one is not."""
-        if self._queries:
-            self._flush("")
-        if not self._begun:
-            self._execute("", ())
+        self._run_waiting()
         self._cursor.execute(query.text, values, can_cache=False).fetchall()
 
     def append(self, chunk: Row, part: Row | None) -> int:
@@ -219,47 +210,28 @@ class Write(Statements):
 
     def generation(self) -> int | None:
         if not self._begun:
-            self._execute("", ())
+            self._begin()
         return self._generation
 
     def _execute(self, text: str, params: Sequence[Any]) -> list[Row]:
-        if self._begun:
-            return self._cursor.execute(text, params).fetchall()
+        if self._waiting or not self._begun:
+            self._run_waiting()
+        return self._cursor.execute(text, params).fetchall()
+
+    def _run_waiting(self) -> None:
+        if not self._begun:
+            self._begin()
+        waiting, self._waiting = self._waiting, []
+        execute = self._cursor.execute
+        for text, params in waiting:
+            execute(text, params)
+
+    def _begin(self) -> None:
+        """The schema is looked at before anything is written."""
         self._begun = True
         if self._group is not None:
             self._generation = self._group.generation
             self._cursor.execute("SAVEPOINT member")
-            return self._cursor.execute(text, params).fetchall()
-        rows = self._db.patiently(_begin(text), params, self._deadline)
-        self._generation = int(rows[0][0])
+            return
+        self._generation = int(self._db.patiently(_BEGIN, (), self._deadline)[0][0])
         self._db.check_schema(self._generation)
-        return rows[1:]
-
-    def _flush(self, suffix: str) -> None:
-        """All that is queued as one text. Long batches go in pieces: SQLite caches a text up to 16 KB."""
-        queries, params = self._queries, self._params
-        self._queries, self._params = [], []
-        if len(queries) > _BATCH:
-            queries, params = self._flush_most(queries, params)
-        self._execute(self._db.joined_text(tuple(queries), suffix), params)
-
-    def _flush_most(self, queries: list[Query], params: list[Any]) -> tuple[list[Query], list[Any]]:
-        """All but the last batch, which is returned."""
-        at = width = 0
-        while len(queries) - at > _BATCH:
-            piece = tuple(queries[at : at + _BATCH])
-            end = width + sum(len(q.names) for q in piece)
-            self._execute(self._db.joined_text(piece, ""), params[width:end])
-            at, width = at + _BATCH, end
-        return queries[at:], params[width:]
-
-
-_begins: dict[str, str] = {}
-
-
-def _begin(text: str) -> str:
-    """The text that opens a transaction with its first statement; kept, so that SQLite finds it compiled."""
-    found = _begins.get(text)
-    if found is None:
-        found = _begins[text] = "BEGIN IMMEDIATE;PRAGMA data_version;" + text
-    return found
