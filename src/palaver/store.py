@@ -139,7 +139,8 @@ class Store:
             stack.callback(self._owner.leave, self.db)
             if self._has_streamed:
                 stack.callback(self.trim)
-            for turn in reversed(list(self._open.values())):  # a stack: the first begun is the first to end
+            begun = sorted(self._open.values(), key=lambda turn: turn.id)  # not as they were taken up: one was resumed
+            for turn in reversed(begun):  # a stack: the first begun is the first to end
                 stack.callback(_abort, turn)
 
     def __enter__(self) -> Store:

@@ -140,3 +140,14 @@ def test_nothing_of_a_killed_writer_stays_behind(path: str) -> None:
     with palaver.open(path) as store:
         assert list(Path(path + "-owners").iterdir()) == []
         assert list(store.db.query("SELECT * FROM owners")[1]) == []
+
+
+def test_turns_left_open_end_in_the_order_they_began_even_if_one_was_resumed(path: str) -> None:
+    with palaver.open(path) as store:
+        session = store.sessions.create("coder")
+        turns = [session.turn(f"question {n}") for n in range(3)]
+        turns[0].wait()
+        session.resume(turns[0].id)
+    with palaver.open(path) as store:
+        left = store.sessions.get(session.id)
+        assert [turn.id for turn in left.path() + left.strays()] == [turn.id for turn in turns]
