@@ -143,11 +143,11 @@ def test_nothing_of_a_killed_writer_stays_behind(path: str) -> None:
 
 
 def test_turns_left_open_end_in_the_order_they_began_even_if_one_was_resumed(path: str) -> None:
-    with palaver.open(path) as store:
-        session = store.sessions.create("coder")
-        turns = [session.turn(f"question {n}") for n in range(3)]
-        turns[0].wait()
-        session.resume(turns[0].id)
-    with palaver.open(path) as store:
-        left = store.sessions.get(session.id)
-        assert [turn.id for turn in left.path() + left.strays()] == [turn.id for turn in turns]
+    with palaver.open(path) as first:
+        session = first.sessions.create("coder")
+        early = session.turn("early")
+        early.wait()
+        with palaver.open(path) as store:
+            late = store.sessions.get(session.id).turn("late")
+            store.sessions.get(session.id).resume(early.id)
+        assert [turn.id for turn in session.path() + session.strays()] == [early.id, late.id]
