@@ -146,8 +146,8 @@ def test_turns_left_open_end_in_the_order_they_began_even_if_one_was_resumed(pat
     with palaver.open(path) as first:
         session = first.sessions.create("coder")
         early = session.turn("early")
-        early.wait()
         with palaver.open(path) as store:
             late = store.sessions.get(session.id).turn("late")
+            early.wait()
             store.sessions.get(session.id).resume(early.id)
         assert [turn.id for turn in session.path() + session.strays()] == [early.id, late.id]
