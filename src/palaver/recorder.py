@@ -14,9 +14,8 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from . import canonical, chunks
-from .clock import monotonic, now_ms
+from .clock import now_ms
 from .core import (
-    compaction,
     context,
     continuing,
     heads,
@@ -36,9 +35,9 @@ from .core.compaction import Compaction
 from .core.prelude import Room
 from .core.response import LARGE
 from .core.tips import Tip
-from .core.turns import OpenTurn
+from .core.turns import OWN_FACTS, OpenTurn
 from .db.database import Database, Tx
-from .db.queries import Q, Query
+from .db.queries import Q
 from .errors import (
     BadValue,
     ChunkGap,
@@ -50,17 +49,14 @@ from .errors import (
     UsageConflict,
 )
 from .folding import MISSING
+from .holding import Held
 from .model import SEALED, TurnInfo, Usage
-from .saving import PartRow, Policy
+from .pen import Item, Pen, chunks_are_gone, is_result
+from .saving import Policy
 
 DELTAS = {"text-delta", "reasoning-delta", "tool-input-delta"}
-RESULTS = {"tool-output-available", "tool-output-error", "tool-output-denied"}
-STEPS = {"finish-step", "finish"}
-_OWN_FACTS = ("abort_reason", "error")  # in memory until the seal
-assert Q.append_chunk.names == ("session", "seq", "data", "at", "turn", "fence")
 
 Chunk = Mapping[str, Any] | str | bytes
-Item = tuple[dict[str, Any], str]  # a chunk, read and as text
 
 
 class Offer(NamedTuple):
@@ -91,25 +87,23 @@ class Turn:
     ) -> None:
         self._db = db
         self._room = room
-        self._state = state
         self._policy = policy
         self._on_end = on_end
         self._on_hold = on_hold
         self._on_begin = on_begin
         self._lock = threading.RLock()
-        self._seq = state.begin_seq
-        self._rows: dict[int, PartRow] = {}
-        self._dirty: set[int] = set()
-        self._held: list[Item] = []  # folded, but not written yet,
-        self._held_parts: list[int | None] = []  # and which part each touched
-        self._held_size = 0
-        self._held_since = 0.0
+        self._pen = Pen(db, state, policy)
+        self._held = Held()
         self._stale = False
         self._gap: int | None = None  # so many chunks there were, before a crash of the server took some
         self._ended_as = "completed"
         self._resumed = resumed
 
     # ------------------------------------------------------------ what it is
+
+    @property
+    def _state(self) -> OpenTurn:
+        return self._pen.state
 
     @property
     def id(self) -> str:
@@ -187,12 +181,12 @@ class Turn:
     def _keep_delta(self, item: Item) -> None:
         """What comes most: nothing but a row for the chunk is due, unless the part's own row is."""
         touched = self._state.fold.apply(item[0])
-        self._send_delta(item, touched, plain=self._is_plain(item[0], touched))
+        self._send_delta(item, touched, plain=self._pen.is_plain(item[0], touched))
 
     def _send_delta(self, item: Item, touched: int | None, *, plain: bool) -> None:
         try:
             if plain:
-                self._insert(item[1])
+                self._pen.insert(item[1])
             else:
                 self._store([item], [touched])
         except StoreUnavailable as lost:
@@ -222,12 +216,12 @@ class Turn:
 
     def _offer_delta(self, item: Item) -> Offer | None:
         touched = self._state.fold.apply(item[0])
-        plain = self._is_plain(item[0], touched)
-        part = None if plain or touched not in self._rows else response.part_row(self._state, touched)
+        plain = self._pen.is_plain(item[0], touched)
+        part = None if plain or touched not in self._pen.rows else response.part_row(self._state, touched)
         if (part is None and not plain) or len(item[1]) + len(part[1] if part else "") > LARGE:
             self._send_delta(item, touched, plain=False)
             return None
-        return Offer(self._db, self, item, touched, self._row_of(item[1]), part)
+        return Offer(self._db, self, item, touched, self._pen.row_of(item[1]), part)
 
     def _conclude(self, offer: Offer, outcome: int | Exception) -> None:
         """How the storing of what was offered ended: how many chunks, or the error."""
@@ -245,11 +239,11 @@ class Turn:
             self._lock.release()
 
     def _taken(self, offer: Offer) -> None:
-        self._seq += 1
+        self._pen.seq += 1
         self._state.chunks += 1
         if offer.part is not None and offer.touched is not None:
             self._state.rows[offer.touched] = hash(offer.part[1])
-            self._after([], [offer.touched])
+            self._pen.saved([offer.touched])
 
     def append(self, given: Iterable[Chunk], *, at: int | None = None) -> None:
         """Keep chunks, all or none. `at` says how many were stored before: chunks stored already are not doubled."""
@@ -270,18 +264,21 @@ class Turn:
 
     def _stored(self, items: list[Item], at: int) -> int:
         """How many of the items are in the store already, by their place; they must be the same."""
-        have, stored = self._state.chunks + len(self._held), self._state.chunks
+        have = self._state.chunks + len(self._held)
         if at > have or at < 0:
             raise ChunkGap(self.id, at, have, "leaves a gap; send the chunks before it")
         count = min(have - at, len(items))
         with self._db.read() as tx:
             for place in range(count):
-                known = self._held[at + place - stored][1] if at + place >= stored else self._chunk_at(tx, at + place)
+                known = self._chunk_at(tx, at + place)
                 if known is None or not canonical.same(known, items[place][1]):
                     raise ChunkGap(self.id, at + place, have, "holds another chunk; nothing was changed")
         return count
 
     def _chunk_at(self, tx: Tx, place: int) -> str | None:
+        held = place - self._state.chunks
+        if held >= 0:
+            return self._held.items[held][1]
         row = tx.one(Q.chunk_at, session=self.session_id, begin_seq=self._state.begin_seq, at=place)
         return None if row is None else str(row[0])
 
@@ -345,24 +342,16 @@ class Turn:
     # ------------------------------------------------------------ holding back
 
     def _hold(self, items: list[Item], touched: list[int | None]) -> None:
-        if not self._held:
-            self._held_since = monotonic()
-            if self._policy.oldest is not None and self._on_hold:
-                self._on_hold()
-        self._held += items
-        self._held_parts += touched
-        self._held_size += _bytes(items)
-        self._dirty.update(index for index in touched if index is not None)
-        if self._policy.is_due({parsed["type"] for parsed, _ in items}, self._held_size, self._held_for()):
+        if not self._held and self._policy.oldest is not None and self._on_hold:
+            self._on_hold()
+        self._held.add(items, touched)
+        self._pen.dirty.update(index for index in touched if index is not None)
+        if self._policy.is_due({parsed["type"] for parsed, _ in items}, self._held.size, self._held.age):
             try:
                 self._flush()
             except BaseException:  # these were not taken; what was accepted before stays held
-                del self._held[-len(items) :], self._held_parts[-len(items) :]
-                self._held_size = _bytes(self._held)
+                self._held.take_back(len(items))
                 raise
-
-    def _held_for(self) -> float:
-        return monotonic() - self._held_since
 
     def flush(self) -> None:
         """Write what the save policy holds back."""
@@ -376,7 +365,7 @@ class Turn:
             oldest = self._policy.oldest
             if not self._held or oldest is None:
                 return None
-            left = oldest - self._held_for()
+            left = oldest - self._held.age
             if left <= 0:
                 self.flush()
             return max(left, 0.0) or None
@@ -385,18 +374,15 @@ class Turn:
         if not self._held:
             return
         try:
-            self._store_all(self._held, self._held_parts)
+            self._store_all(self._held.items, self._held.parts)
         except StoreUnavailable as lost:
             self._settle(lost)  # what had arrived after all is not held any more
             self._refuse_gap()
             if not self._held:
                 return
-            self._store_all(self._held, self._held_parts)
+            self._store_all(self._held.items, self._held.parts)
         self._state.chunks += len(self._held)
-        self._let_go()
-
-    def _let_go(self) -> None:
-        self._held, self._held_parts, self._held_size = [], [], 0
+        self._held.clear()
 
     def _fold(self, chunk: dict[str, Any], *, last: bool) -> int | None:
         touched = self._state.fold.apply(chunk)
@@ -410,114 +396,38 @@ class Turn:
             return
         before = self._state
         with self._db.read() as tx:
-            self._state = turns.load(tx, self.id)
-        if self._state.chunks < before.chunks and self._state.status not in SEALED:
-            self._gap = before.chunks
-            self._let_go()
-        self._seq = self._state.begin_seq  # asked for anew by what is written next
-        self._state.fence = before.fence
-        self._state.facts |= {key: before.facts[key] for key in _OWN_FACTS if key in before.facts}
-        del self._held[: self._state.chunks - before.chunks]  # an interrupted flush had written them after all
-        self._rows.clear()
-        self._dirty.clear()
+            state = turns.load(tx, self.id)
+        state.fence = before.fence
+        state.facts |= {key: before.facts[key] for key in OWN_FACTS if key in before.facts}
+        self._pen = Pen(self._db, state, self._policy)
         self._stale = False
+        if state.chunks < before.chunks and state.status not in SEALED:
+            self._gap = before.chunks
+            self._held.clear()
+        self._hold_again(state.chunks - before.chunks)
+
+    def _hold_again(self, arrived: int) -> None:
+        """What is held, folded anew; an interrupted flush may have written some of it after all."""
+        self._held.drop(max(0, arrived))
         if self._state.status in SEALED:
-            self._let_go()
-        self._held_parts = [self._state.fold.apply(parsed) for parsed, _ in self._held]
-        self._dirty.update(index for index in self._held_parts if index is not None)
+            self._held.clear()
+        self._held.parts = [self._state.fold.apply(parsed) for parsed, _ in self._held.items]
+        self._pen.dirty.update(index for index in self._held.parts if index is not None)
 
     def _store(self, items: list[Item], touched: list[int | None]) -> None:
-        self._dirty.update(i for i in touched if i is not None)
+        self._pen.dirty.update(i for i in touched if i is not None)
         waits = items[-1][0]["type"] == "finish" and bool(self._state.fold.unresolved())
-        hard = waits or any(parsed["type"] == "finish-step" or _is_result(parsed) for parsed, _ in items)
+        hard = waits or any(parsed["type"] == "finish-step" or is_result(parsed) for parsed, _ in items)
         with self._db.write(hard=hard) as tx:
-            written = self._write_rows(tx, items, touched, everything=hard or not self._policy.at_once)
+            written = self._pen.write_rows(tx, items, touched, everything=hard or not self._policy.at_once)
             if waits:
                 self._set_waiting(tx)
-        self._after(items, written)
+        self._pen.saved(written)
+        self._note_end(items)
         if self._state.status == "waiting":
             self._state.fence += 1  # only now is it so
 
-    def _write_rows(self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool) -> list[int]:
-        """Everything that chunks bring about; which parts were written."""
-        kinds, is_new = {parsed["type"] for parsed, _ in items}, self._state.response_id is None
-        self._write_chunks(tx, items)
-        written = self._write_parts(tx, items, touched, everything=everything, is_new=is_new)
-        if any(chunks.decoded(p.get("messageMetadata")) is not None for p, _ in items):
-            response.write_metadata(tx, self._state)
-        if "start" in kinds:
-            response.rename_response(tx, self._state)
-        if kinds & STEPS:
-            tx.put(Q.touch_session, now_ms(), self.session_id)
-        return written
-
-    def _is_plain(self, delta: dict[str, Any], index: int | None) -> bool:
-        """Nothing but a row for the chunk is due."""
-        row = None if index is None or self._state.response_id is None else self._rows.get(index)
-        if row is None or index is None:
-            return False
-        row.size += len(delta.get("delta") or delta.get("inputTextDelta") or "")
-        self._dirty.add(index)
-        return not row.is_due(self._policy)
-
-    def _row_of(self, text: str) -> tuple[Any, ...]:
-        state = self._state
-        return state.session_id, self._seq + 1, text, now_ms(), state.id, state.fence
-
-    def _insert(self, text: str) -> None:
-        while True:
-            if self._db.insert(Q.append_chunk, self._row_of(text)):
-                self._seq += 1
-                return
-            with self._db.read() as tx:
-                self._renumber(tx, Q.where_turn_stands)
-
-    def _write_chunks(self, tx: Tx, items: list[Item]) -> None:
-        state, guarded, now = self._state, False, now_ms()
-        for place, (parsed, text) in enumerate(items):
-            if state.response_id is None:
-                self._seq = response.open_response(tx, state) - 1
-                guarded = True
-            if not guarded:  # the first one asks whether the turn is still ours; then it is, until the commit
-                self._renumber(tx)
-                guarded = True
-            self._seq += 1
-            put = tx.put if len(text) < LARGE else tx.put_large
-            put(Q.insert_event, state.session_id, self._seq, "chunk", state.begin_seq, text, now)
-            if len(text) >= LARGE and self._policy.at_once:
-                items[place] = (parsed, "")  # it is in the store now; the part's row is yet to be made from it
-
-    def _renumber(self, tx: Tx, query: Query = Q.take_turn) -> None:
-        """A chunk was not taken: the turn is not ours any more, or another turn used the number."""
-        row = tx.one(query, turn=self.id, session=self.session_id)
-        if row is None or row[1] is not None or row[2] != self._state.fence:
-            raise turns.sealed_error(tx, self.id)
-        newest = max(row[3], row[5] or 0)
-        if newest < self._seq:
-            raise _chunks_are_gone(self.id)
-        self._seq = newest
-
-    def _write_parts(
-        self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool, is_new: bool
-    ) -> list[int]:
-        state = self._state
-        due = sorted(self._dirty) if everything else sorted({i for i in touched if i is not None})
-        has_new = due and due[-1] >= len(state.part_ids) and not is_new  # the response's own row was looked for
-        if has_new and tx.one(Q.session_exists, session=self.session_id) is None:
-            raise heads.gone(self.session_id)
-        for index in due:
-            response.write_part(tx, state, index)
-        for (parsed, _), place in zip(items, touched, strict=True):
-            if place is not None and _is_result(parsed):
-                state.add(tx, "result", state.part_ids[place])
-        return due
-
-    def _after(self, items: list[Item], written: list[int]) -> None:
-        now = monotonic()
-        for index in written:
-            row = self._rows.setdefault(index, PartRow())
-            row.saved(now)
-        self._dirty.difference_update(written)
+    def _note_end(self, items: list[Item]) -> None:
         for parsed, _ in items:
             if parsed["type"] == "abort":
                 self._ended_as = "aborted"
@@ -555,36 +465,24 @@ class Turn:
     def _count(self, tx: Tx, given: Usage, cost: float, model: Any) -> None:
         state = self._state
         if state.response_id is None:  # tokens have a home as soon as they are told
-            self._seq = response.open_response(tx, state)
+            self._pen.seq = response.open_response(tx, state)
         state.told = True
         if model is not None:
             state.facts["model"] = sessions.as_model(model)
             tx.later(Q.set_facts, turn=state.id, fence=state.fence, facts=canonical.encode(state.facts))
         response.count_usage(tx, state, state.usage + given, state.cost + cost)
         response.write_metadata(tx, state)
-        self._event(tx, "usage", {"usage": canonical.Raw(given.json().encode()), "cost_usd": cost})
+        self._pen.event(tx, "usage", {"usage": canonical.Raw(given.json().encode()), "cost_usd": cost})
 
     def _change(self, work: Callable[[Tx], None], *, hard: bool = False) -> None:
         """A change of the turn that is not a chunk: guarded by the fence, all or nothing."""
         try:
             with self._db.write(hard=hard) as tx:
-                self._renumber(tx)
+                self._pen.renumber(tx)
                 work(tx)
         except BaseException:
             self._stale = True
             raise
-
-    def _event(self, tx: Tx, kind: str, data: Any) -> None:
-        self._seq += 1
-        tx.later(
-            Q.insert_event,
-            session=self.session_id,
-            seq=self._seq,
-            kind=kind,
-            turn=self._state.begin_seq,
-            data=canonical.encode(data),
-            at=now_ms(),
-        )
 
     # ------------------------------------------------------------ waiting and results from outside
 
@@ -618,9 +516,8 @@ class Turn:
         index = self._state.fold.resolve(**data)
 
         def store(tx: Tx) -> None:
-            self._event(tx, "resolve", data)
-            for dirty in sorted(self._dirty | {index}):
-                response.write_part(tx, self._state, dirty)
+            self._pen.event(tx, "resolve", data)
+            self._pen.write_dirty(tx, index)
             if "approved" not in data:
                 self._state.add(tx, "result", self._state.part_ids[index])
 
@@ -628,7 +525,7 @@ class Turn:
             self._change(store, hard=True)
         except TurnSealed as sealed:
             raise TurnSealed(self.id, sealed.status, late=self._keep_late(data)) from None
-        self._dirty.clear()
+        self._pen.dirty.clear()
 
     def _keep_late(self, data: dict[str, Any]) -> str | None:
         """A result is kept beside the sealed turn; an answer to a question that is over is not a result."""
@@ -645,18 +542,17 @@ class Turn:
             self._flush()
             self._change(self._go_waiting, hard=True)
             self._state.fence += 1
-            self._dirty.clear()
+            self._pen.dirty.clear()
 
     def _go_waiting(self, tx: Tx) -> None:
-        for index in sorted(self._dirty):
-            response.write_part(tx, self._state, index)
+        self._pen.write_dirty(tx)
         self._set_waiting(tx)
 
     def _set_waiting(self, tx: Tx) -> None:
         state = self._state
         if tx.run(Q.set_status, status="waiting", owner=None, turn=state.id, fence=state.fence) != 1:
             raise turns.sealed_error(tx, state.id)
-        self._event(tx, "wait", {"turn": state.id})
+        self._pen.event(tx, "wait", {"turn": state.id})
         state.status = "waiting"
 
     # ------------------------------------------------------------ what is in force, and what a model sees
@@ -699,8 +595,10 @@ class Turn:
             try:
                 with self._db.write(hard=True) as tx:
                     where = keep_from if keep_from is None or isinstance(keep_from, str) else keep_from.id
-                    state, rest = self._compact(tx, said, where)
-                    turn = self._successor(tx, state, rest)
+                    going_on = continuing.compact(tx, self._room.looks, self._state, said, where)
+                    if going_on is None:
+                        raise HeadConflict(self.session_id, self._state.base_revision, self._who_was_first(tx))
+                    turn = self._successor(tx, *going_on)
             except BaseException:
                 self._stale = True
                 raise
@@ -708,27 +606,6 @@ class Turn:
             if self._on_begin:
                 self._on_begin(turn)
             return turn
-
-    def _compact(self, tx: Tx, said: Compaction, keep_from: str | None) -> tuple[OpenTurn, list[str]]:
-        state = self._state
-        owner = (tx.one(Q.get_turn, turn=state.id) or ())[20]
-        heads.take(tx, state.session_id, stamps=0)  # numbers go on after those of the chunks that are taken back
-        rest = continuing.cut_back(tx, state)
-        moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
-        if moved is None:
-            raise HeadConflict(state.session_id, state.base_revision, self._who_was_first(tx))
-        found = loose.look(tx, moved.head, self._room.looks)
-        sealing.freeze(tx, state, "completed", (lambda: loose.take_in(tx, state, found)) if found else None)
-        sealing.touch(tx, state.session_id, state.facts, now_ms())
-        moved.log(tx, "seal")
-        head = heads.take(tx, state.session_id, stamps=1)
-        turn = compaction.write(tx, head, said, compaction.scope(tx, head, keep_from))
-        sealing.land(tx, head, turn, kind="compact")
-        head = heads.take(tx, state.session_id, stamps=0)
-        if head.open_turns:
-            visibility.hide_open_turns(tx, head)
-        kept = {key: value for key, value in state.facts.items() if key not in _OWN_FACTS}
-        return turns.begin(tx, head, [], owner=owner, facts=kept | {"continues": state.id}), rest
 
     def _successor(self, tx: Tx, state: OpenTurn, rest: list[str]) -> Turn:
         """The turn that goes on, with the chunks of the step that was not finished."""
@@ -744,8 +621,9 @@ class Turn:
         if rest:
             items = [chunks.parse(text) for text in rest]
             touched = [continuing.go_on(state, parsed) for parsed, _ in items]
-            turn._dirty.update(index for index in touched if index is not None)
-            turn._after(items, turn._write_rows(tx, items, touched, everything=True))
+            turn._pen.dirty.update(index for index in touched if index is not None)
+            turn._pen.saved(turn._pen.write_rows(tx, items, touched, everything=True))
+            turn._note_end(items)
             state.chunks = len(items)
         return turn
 
@@ -783,8 +661,8 @@ class Turn:
             moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
             if moved is None:
                 return self._who_was_first(tx)
-            if moved.head.event_seq <= self._seq:
-                raise _chunks_are_gone(self.id)
+            if moved.head.event_seq <= self._pen.seq:
+                raise chunks_are_gone(self.id)
             found = loose.look(tx, moved.head, self._room.looks)
             thread = sealing.freeze(tx, state, status, (lambda: loose.take_in(tx, state, found)) if found else None)
             sealing.touch(tx, state.session_id, state.facts, now_ms())
@@ -795,7 +673,7 @@ class Turn:
         return None
 
     def _who_was_first(self, tx: Tx) -> int:
-        self._renumber(tx)
+        self._pen.renumber(tx)
         row = tx.one(Q.read_head, session=self.session_id)
         assert row is not None
         return int(row[1])
@@ -804,7 +682,7 @@ class Turn:
         """The race is lost: keep the work as a stray and say so."""
         state = self._state
         with self._db.write(hard=True) as tx:
-            self._renumber(tx)
+            self._pen.renumber(tx)
             head = heads.take(tx, state.session_id, stamps=0)
             sealing.freeze(tx, state, status)
             sealing.set_adrift(tx, head, state)
@@ -859,18 +737,6 @@ class Turn:
             self.wait()
         else:
             self.seal()
-
-
-def _chunks_are_gone(turn_id: str) -> StoreUnavailable:
-    return StoreUnavailable(f"the server crashed and lost the newest chunks of turn {turn_id}; send them with at=n")
-
-
-def _bytes(items: list[Item]) -> int:
-    return sum(len(text) if text.isascii() else len(text.encode()) for _, text in items)
-
-
-def _is_result(chunk: dict[str, Any]) -> bool:
-    return chunk["type"] in RESULTS and not chunk.get("preliminary")
 
 
 def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:

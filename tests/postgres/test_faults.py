@@ -19,6 +19,7 @@ import palaver
 from palaver import HeadConflict, Session, Store, StoreUnavailable, Turn, TurnSealed, together
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.transactions import Write
+from palaver.pen import Pen
 
 from .crowd import NOTHING, Crowd, judge_commits
 from .lossy import Lossy
@@ -711,11 +712,11 @@ def test_a_turn_is_not_recovered_in_the_middle_of_a_write(
     database: str, line: Lossy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recovered: list[object] = []
-    renumber = Turn._renumber
+    renumber = Pen.renumber
 
-    def while_another_recovers(self: Turn, *given: Any) -> None:
+    def while_another_recovers(self: Pen, *given: Any) -> None:
         renumber(self, *given)
-        monkeypatch.setattr(Turn, "_renumber", renumber)
+        monkeypatch.setattr(Pen, "renumber", renumber)
         expire_leases(database)
         with palaver.open(database, timeout=0.3) as other:
             recovered.append(other.recover())
@@ -723,7 +724,7 @@ def test_a_turn_is_not_recovered_in_the_middle_of_a_write(
     with palaver.open(line.dsn, save_buffer_ms=WITH_ITS_PART) as store:
         session = store.sessions.create()
         turn = stream(session, "a ")
-        monkeypatch.setattr(Turn, "_renumber", while_another_recovers)
+        monkeypatch.setattr(Pen, "renumber", while_another_recovers)
         with pytest.raises(palaver.StoreBusy):
             turn.write(delta("b "))
         turn.write(delta("c "))

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from palaver import ids, recorder
+from palaver import ids
 from palaver.db import migrate
 from palaver.db.queries import Q
 
@@ -101,4 +101,6 @@ def entries_are_numbered_backwards() -> None:
 
 @planted
 def results_are_not_listed() -> None:
-    recorder.RESULTS = set()
+    from palaver import pen
+
+    pen.RESULTS = set()

@@ -72,7 +72,7 @@ def nothing_but_the_policy_saves() -> None:
     flush = recorder.Turn._flush
 
     def when_due(self: Any) -> None:
-        kinds = {parsed["type"] for parsed, _ in self._held}
+        kinds = {parsed["type"] for parsed, _ in self._held.items}
         if kinds & self._policy._ends and not self._state.fold.unresolved():
             flush(self)
 
@@ -90,7 +90,7 @@ def seals_forget_what_is_held() -> None:
         return seal(self, status)
 
     def forgetful(self: Any) -> None:
-        self._let_go()
+        self._held.clear()
         self._stale = True
         self._refresh()
 
@@ -101,19 +101,19 @@ def seals_forget_what_is_held() -> None:
 @planted
 def flushes_lose_the_last_chunk() -> None:
     """Of what was held, all but the last chunk is written."""
-    from palaver import recorder
+    from palaver import pen
 
-    write = recorder.Turn._write_chunks
+    write = pen.Pen._write_chunks
 
     def most(self: Any, tx: Any, items: Any) -> None:
         write(self, tx, items[:-1] if len(items) > 1 else items)
 
-    recorder.Turn._write_chunks = most  # type: ignore[method-assign]
+    pen.Pen._write_chunks = most  # type: ignore[method-assign]
 
 
 @planted
 def flushes_write_no_parts() -> None:
     """A flush writes the chunks and leaves the parts' rows to the seal."""
-    from palaver import recorder
+    from palaver import pen
 
-    recorder.Turn._write_parts = lambda self, tx, items, touched, *, everything: []  # type: ignore[method-assign]
+    pen.Pen._write_parts = lambda self, tx, items, touched, **_: []  # type: ignore[method-assign]

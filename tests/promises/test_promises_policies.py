@@ -395,7 +395,7 @@ class Clock:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now = 1_000.0
-        for module in ("saving", "recorder"):
+        for module in ("saving", "holding", "pen"):
             patch.setattr(f"palaver.{module}.monotonic", lambda: self.now)
 
 

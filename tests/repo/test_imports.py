@@ -20,6 +20,8 @@ LAYERS = [
     {"db"},
     {"core"},
     {"saving", "eventlog", "keeper"},
+    {"pen"},
+    {"holding"},
     {"exports", "recorder", "setup"},
     {"rulebook", "recording", "together"},
     {"session"},

@@ -17,7 +17,7 @@ def held_chunks_are_forgotten_when_a_flush_fails() -> None:
         try:
             store(self, items, touched)
         except BaseException:
-            self._let_go()
+            self._held.clear()
             raise
 
     recorder.Turn._store = forgetful  # type: ignore[method-assign]
@@ -31,11 +31,11 @@ def an_interrupted_flush_is_written_again() -> None:
     refresh = recorder.Turn._refresh
 
     def again(self: Any) -> None:
-        held, stale = list(self._held), self._stale
+        held, stale = list(self._held.items), self._stale
         refresh(self)
         if stale and len(self._held) < len(held):
-            self._held = held
-            self._held_parts = [self._state.fold.apply(parsed) for parsed, _ in held]
+            self._held.items = held
+            self._held.parts = [self._state.fold.apply(parsed) for parsed, _ in held]
 
     recorder.Turn._refresh = again  # type: ignore[method-assign]
 
@@ -69,7 +69,7 @@ def close_drops_what_is_held() -> None:
 
     def bare(self: Any, status: str | None = None) -> None:
         if self._held:
-            self._let_go()
+            self._held.clear()
             self._stale = True
         seal(self, status)
 

@@ -5,12 +5,39 @@ from __future__ import annotations
 from typing import Any
 
 from .. import canonical
+from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import ChunkError, Refused
 from ..model import Usage
-from . import response, turns
-from .turns import OpenTurn
+from . import compaction, heads, loose, response, sealing, turns, visibility
+from .compaction import Compaction
+from .loose import Looks
+from .turns import OWN_FACTS, OpenTurn
+
+
+def compact(
+    tx: Tx, looks: Looks, state: OpenTurn, said: Compaction, keep_from: str | None
+) -> tuple[OpenTurn, list[str]] | None:
+    """Seal an open turn at its last finished step, write the summary after it, and begin the turn that goes on; beside
+    it, the chunks that are left over. None: somebody else moved the head first."""
+    owner = (tx.one(Q.get_turn, turn=state.id) or ())[20]
+    heads.take(tx, state.session_id, stamps=0)  # numbers go on after those of the chunks that are taken back
+    rest = cut_back(tx, state)
+    moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
+    if moved is None:
+        return None
+    found = loose.look(tx, moved.head, looks)
+    sealing.freeze(tx, state, "completed", (lambda: loose.take_in(tx, state, found)) if found else None)
+    sealing.touch(tx, state.session_id, state.facts, now_ms())
+    moved.log(tx, "seal")
+    head = heads.take(tx, state.session_id, stamps=1)
+    sealing.land(tx, head, compaction.write(tx, head, said, compaction.scope(tx, head, keep_from)), kind="compact")
+    head = heads.take(tx, state.session_id, stamps=0)
+    if head.open_turns:
+        visibility.hide_open_turns(tx, head)
+    kept = {key: value for key, value in state.facts.items() if key not in OWN_FACTS}
+    return turns.begin(tx, head, [], owner=owner, facts=kept | {"continues": state.id}), rest
 
 
 def cut_back(tx: Tx, turn: OpenTurn) -> list[str]:

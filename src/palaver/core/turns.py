@@ -21,6 +21,7 @@ from .heads import Head, Thread
 from .rows import NewMessage, NewPart
 
 NOTHING = Usage()
+OWN_FACTS = ("abort_reason", "error")  # of a turn that is open, in memory until the seal
 assert Q.insert_message.names == ("id", "session", "role", "metadata", "at")
 assert Q.insert_part.names == ("id", "message", "session", "place", "type", "data", "call", "state", "at")
 assert Q.insert_entry.names == ("turn", "seq", "kind", "ref", "client", "salt", "leaf")
