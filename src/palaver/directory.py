@@ -115,26 +115,14 @@ def connected(url: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
     """A plain connection, and where it leads, said without secrets. Whatever fails is said in our words."""
     try:
         import psycopg
-        from psycopg.conninfo import conninfo_to_dict
 
+        from .db.postgres.address import Address
         from .db.postgres.explaining import explain
     except ModuleNotFoundError as error:
         raise StoreError(f"Postgres needs {error.name}; pip install 'palaver[postgres]'") from None
+    address = Address(url)
     try:
-        parts = conninfo_to_dict(url)
-    except psycopg.Error:
-        raise BadValue("this is not a Postgres address; postgresql://user@host/database is one") from None
-    where = f"postgresql://{parts.get('host') or parts.get('hostaddr') or 'localhost'}/{parts.get('dbname') or ''}"
-    try:
-        with psycopg.connect(
-            url,
-            autocommit=True,
-            prepare_threshold=None,  # there may be a pooler on the way
-            connect_timeout=10,
-            application_name="palaver",
-            client_encoding="utf8",
-            target_session_attrs=parts.get("target_session_attrs") or "read-write",
-        ) as connection:
-            yield connection, where
+        with address.connect(_TIMEOUT) as connection:
+            yield connection, address.name
     except psycopg.Error as error:
-        raise explain(error, where, _TIMEOUT) from None
+        raise explain(error, address.name, _TIMEOUT) from None

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import itertools
+import resource
 import threading
 from collections.abc import Callable
 from typing import Any
@@ -109,14 +111,41 @@ def test_every_statement_that_moves_or_numbers_takes_the_lock() -> None:
     assert "FOR SHARE OF h" in dialect.translate(Q.append_chunk).text
 
 
-@pytest.mark.parametrize("text", ["COMMIT; DELETE FROM heads; SELECT 1", "SELECT 1; SELECT 2", "DELETE FROM heads"])
-def test_what_a_person_asks_cannot_change_anything(dsn: str, text: str) -> None:
-    with palaver.open(dsn) as store:
+@pytest.mark.parametrize("pooler", [False, True])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "COMMIT; DELETE FROM heads; SELECT 1",
+        "SELECT 1; COMMIT; DELETE FROM heads",
+        "SELECT 1; SELECT 2",
+        "DELETE FROM heads",
+        "WITH gone AS (DELETE FROM heads RETURNING 1) SELECT * FROM gone",
+    ],
+)
+def test_what_a_person_asks_cannot_change_anything(dsn: str, text: str, pooler: bool) -> None:
+    with palaver.open(dsn, pooler=pooler) as store:
         session = store.sessions.create("a")
         session.commit("hello")
         with pytest.raises(palaver.BadValue, match="cannot run this"):
             store.db.query(text)
         assert (session.revision, store.verify()) == (1, [])
+
+
+def test_a_long_answer_to_a_person_is_not_read_at_once(dsn: str) -> None:
+    with palaver.open(dsn) as store:
+        columns, rows = store.db.query("SELECT n, repeat('x', 10000) AS text FROM generate_series(1, 300000) AS n")
+        before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+        assert columns == ["n", "text"]
+        assert [n for n, _ in itertools.islice(rows, 5_000)] == list(range(1, 5_001))
+        assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 100_000, "in kB; all of it is 3 GB"
+        rows.close()  # type: ignore[attr-defined]
+
+
+def test_an_error_that_comes_with_a_later_row_is_said_like_any_other(dsn: str) -> None:
+    with palaver.open(dsn) as store:
+        _, rows = store.db.query("SELECT 1 / (n - 3000) FROM generate_series(1, 4000) AS n")
+        with pytest.raises(palaver.BadValue, match="cannot run this: division by zero"):
+            list(rows)
 
 
 def test_an_interrupt_in_the_middle_of_an_answer_arrives_and_the_store_goes_on(

@@ -284,8 +284,8 @@ def test_an_idle_connection_that_the_server_closed_is_replaced_silently(
     session.commit("said")
     engine = store._engine
     assert isinstance(engine, PostgresDatabase)
-    for one in [engine.borrow() for _ in range(4)]:
-        engine.end(one)
+    for one in [engine.pool.borrow() for _ in range(4)]:
+        engine.pool.give_back(one)
     ask(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'palaver'")
     assert soon(lambda: not backends(database))
 
@@ -849,7 +849,7 @@ def test_the_judge_sees_a_commit_that_was_told_wrong(
     verdict: str,
 ) -> None:
     crowd = Crowd(store, sessions=1, committers=1, streams=0)
-    monkeypatch.setattr(PostgresDatabase, "outcome_of", lambda *_: outcome)
+    monkeypatch.setattr("palaver.db.postgres.outcome.outcome_of", lambda *_: outcome)
     if outcome == "aborted":
         line.lose_next_commit()
         crowd.committers[0].commit("c0-1")

@@ -217,9 +217,9 @@ def test_behind_a_pooler_no_connection_keeps_a_path(dsn: str) -> None:
     try:
         with db.read() as tx:
             tx.one(Q.any_session)
-        link = db.borrow()
+        link = db.pool.borrow()
         assert link.connection.execute("SHOW search_path").fetchone() == ('"$user", public',)
-        db.end(link)
+        db.pool.give_back(link)
     finally:
         db.close()
 

@@ -12,8 +12,8 @@ import psycopg
 import pytest
 
 import palaver
-from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.pipeline import Pipeline, Step
+from palaver.db.postgres.pool import Pool
 from palaver.db.postgres.transactions import Read, Statements, Write
 
 from .pooler import Pooler
@@ -174,11 +174,11 @@ def test_a_path_that_is_set_for_the_connection_shows_other_spaces(
 
 
 def _set_the_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
-    as_link = PostgresDatabase._as_link
+    as_link = Pool.as_link
 
-    def and_set_the_path(self: PostgresDatabase, connection: psycopg.Connection[Any]) -> Pipeline:
-        assert self._settings is not None
-        connection.execute(self._settings.at_connect().encode())
+    def and_set_the_path(self: Pool, connection: psycopg.Connection[Any]) -> Pipeline:
+        assert self.settings is not None
+        connection.execute(self.settings.at_connect().encode())
         return as_link(self, connection)
 
     def without_it(beginning: Callable[[Statements], list[Step]]) -> Callable[[Statements], list[Step]]:
@@ -188,6 +188,6 @@ def _set_the_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
 
         return steps
 
-    monkeypatch.setattr(PostgresDatabase, "_as_link", and_set_the_path)
+    monkeypatch.setattr(Pool, "as_link", and_set_the_path)
     for kind in (Read, Write):
         monkeypatch.setattr(kind, "_beginning", without_it(kind._beginning))

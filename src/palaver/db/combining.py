@@ -9,10 +9,9 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Callable
-from typing import Any
 
 from ..clock import monotonic
-from .queries import Query
+from .database import Row
 
 _MOST = 256  # statements in one transaction
 
@@ -20,11 +19,10 @@ _MOST = 256  # statements in one transaction
 class Request:
     """One statement, and how it ended."""
 
-    __slots__ = ("_awake", "changes", "error", "is_done", "params", "query")
+    __slots__ = ("_awake", "changes", "error", "is_done", "row")
 
-    def __init__(self, query: Query, params: tuple[Any, ...]) -> None:
-        self.query = query
-        self.params = params
+    def __init__(self, row: Row) -> None:
+        self.row = row
         self.changes = 0
         self.error: Exception | None = None
         self.is_done = False

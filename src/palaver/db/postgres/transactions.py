@@ -16,7 +16,7 @@ from ...clock import monotonic
 from ...errors import StoreUnavailable
 from ..database import Row
 from ..queries import Query
-from . import bulk
+from . import bulk, outcome
 from .dialect import LOCK
 from .explaining import TRANSLATED, is_lost
 from .pipeline import Pipeline, Result, Step
@@ -27,8 +27,6 @@ if TYPE_CHECKING:
 _MANY = 20  # rows from which on COPY is faster
 _LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
-# Counters begin anew after a crash, and so may the numbers of transactions that were lost with it.
-LIFE = "SELECT pg_stat_get_bgwriter_stat_reset_time()::text"
 _LOOK = (
     "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text"
     " FROM schema_migrations"
@@ -120,7 +118,7 @@ class Statements:
                 if not is_lost(error) or self._is_fresh:
                     raise
             self._link.connection.close()
-            self._link, self._is_fresh = self._db.link(), True
+            self._link, self._is_fresh = self._db.pool.link(), True
         self._check(results)
         self._note_locks(steps, results)
         return results[-1]
@@ -136,7 +134,7 @@ class Read(Statements):
     """A snapshot: everything read inside it is of one moment."""
 
     def __enter__(self) -> Read:
-        self._link = self._db.borrow()
+        self._link = self._db.pool.borrow()
         return self
 
     def _beginning(self) -> list[Step]:
@@ -145,7 +143,7 @@ class Read(Statements):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        self._db.end(self._link)
+        self._db.pool.give_back(self._link)
         if isinstance(error, TRANSLATED):
             self._db.explain(error)
 
@@ -160,7 +158,7 @@ class Write(Statements):
         self._number: str | None = None
 
     def __enter__(self) -> Write:
-        self._link = self._db.borrow()
+        self._link = self._db.pool.borrow()
         return self
 
     def _beginning(self) -> list[Step]:
@@ -178,7 +176,7 @@ class Write(Statements):
         if failure is None:
             failure = self._commit()
         else:
-            self._db.end(self._link)
+            self._db.pool.give_back(self._link)
         if isinstance(failure, TRANSLATED):
             self._db.explain(failure)
         if failure is not None and kind is None:
@@ -195,19 +193,19 @@ class Write(Statements):
                 self._waiting.append(("COMMIT", ()))
                 self._send()
         except BaseException as error:
-            self._db.end(self._link)
+            self._db.pool.give_back(self._link)
             return self._resolved(error)
-        self._db.end(self._link)
+        self._db.pool.give_back(self._link)
         return None
 
     def _resolved(self, error: BaseException) -> BaseException | None:
         """Whether what was cut off had been committed."""
         if not is_lost(error) or self._number is None:
             return error
-        outcome = self._db.outcome_of(self._number, self._link.life)
-        if outcome == "committed":
+        ended = outcome.outcome_of(self._db, self._number, self._link.life)
+        if ended == "committed":
             return None
-        if outcome == "aborted":
+        if ended == "aborted":
             return error
         return StoreUnavailable(
             f"{self._db.name} was lost while committing, and cannot say whether it did; look before you try again"

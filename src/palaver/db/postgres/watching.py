@@ -47,12 +47,12 @@ class Watch:
     def _listen(self) -> None:
         if self._db.has_pooler:
             return
-        self._connection = self._db.connect()
+        self._connection = self._db.pool.connect()
         self._connection.execute(f'LISTEN "{self._db.channel}"')
 
     def _sleep(self, seconds: float) -> None:
         if self._connection is None:
-            self._db.nap(seconds)
+            self._db.pool.nap(seconds)
             return
         try:
             for _ in self._connection.notifies(timeout=seconds, stop_after=1):
@@ -60,4 +60,4 @@ class Watch:
         except psycopg.OperationalError:  # the server went away: look until it is back
             self._connection.close()
             self._connection = None
-            self._db.nap(seconds)
+            self._db.pool.nap(seconds)

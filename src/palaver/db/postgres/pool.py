@@ -1,0 +1,113 @@
+"""The connections of one process to one server: a few are kept, a lost one is replaced."""
+
+from __future__ import annotations
+
+import random
+import threading
+
+import psycopg
+
+from ...clock import monotonic
+from ..database import Row
+from .address import Address
+from .explaining import explain, is_lost
+from .pipeline import Pipeline
+from .settings import Settings
+
+_IDLE = 8  # connections that are kept when nobody uses them
+_AGE = 600.0  # seconds after which a connection is replaced: a backend's memory grows with the schemas it has seen
+_NO = ("authentication", "does not exist", "no password", "could not translate", "failed to resolve")
+# Counters begin anew after a crash, and so may the numbers of transactions that were lost with it.
+LIFE = "SELECT pg_stat_get_bgwriter_stat_reset_time()::text"
+
+
+class Pool:
+    """`settings` is what every connection is prepared with, once it is known."""
+
+    def __init__(self, address: Address, name: str, timeout: float, *, pooler: bool) -> None:
+        self._address = address
+        self._name = name
+        self._timeout = timeout
+        self._has_pooler = pooler
+        self._closed = threading.Event()
+        self._guard = threading.Lock()
+        self._idle: list[tuple[Pipeline, float]] = []
+        self.settings: Settings | None = None
+
+    @property
+    def is_closed(self) -> bool:
+        return self._closed.is_set()
+
+    def connect(self) -> psycopg.Connection[Row]:
+        """A new connection. While the server is away it is tried again, until the timeout."""
+        deadline = monotonic() + self._timeout
+        while True:
+            try:
+                return self._address.connect(self._timeout)
+            except psycopg.Error as error:
+                if not is_lost(error) or _is_hopeless(error) or monotonic() > deadline or self.is_closed:
+                    raise explain(error, self._name, self._timeout) from None
+            self.nap(0.02 + random.random() / 20)
+
+    def nap(self, seconds: float) -> None:
+        """So long, or until the pool is closed."""
+        self._closed.wait(seconds)
+
+    def link(self) -> Pipeline:
+        return self.as_link(self.connect())
+
+    def as_link(self, connection: psycopg.Connection[Row]) -> Pipeline:
+        """A connection that is ready for transactions."""
+        try:
+            if self.settings is not None and not self._has_pooler:
+                connection.execute(self.settings.at_connect().encode())
+            row = connection.execute(LIFE).fetchone()
+        except psycopg.Error as error:
+            connection.close()
+            raise explain(error, self._name, self._timeout) from error
+        return Pipeline(connection, prepares=not self._has_pooler, life=str(row and row[0]))
+
+    def borrow(self) -> Pipeline:
+        while True:
+            with self._guard:
+                if not self._idle:
+                    break
+                link, since = self._idle.pop()
+            if not link.connection.closed and monotonic() - since < _AGE:
+                return link
+            link.connection.close()
+        return self.link()
+
+    def give_back(self, link: Pipeline) -> None:
+        """Whatever it was in the middle of is taken back."""
+        connection = link.connection
+        if connection.closed:
+            return
+        try:
+            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+                connection.execute("ROLLBACK")
+        except psycopg.Error:
+            connection.close()
+            return
+        self.keep(link)
+
+    def keep(self, link: Pipeline) -> None:
+        with self._guard:
+            if len(self._idle) < _IDLE and not self.is_closed:
+                self._idle.append((link, monotonic()))
+                return
+        link.connection.close()
+
+    def close(self, *, hang_up: bool) -> None:
+        """In a forked child the lines are the parent's: they are not hung up."""
+        self._closed.set()
+        with self._guard:
+            idle, self._idle = self._idle, []
+        for link, _ in idle if hang_up else ():
+            link.connection.close()
+
+
+def _is_hopeless(error: psycopg.Error) -> bool:
+    """The server is there and says no: waiting does not help."""
+    text = str(error)
+    return any(word in text for word in _NO)
