@@ -269,6 +269,7 @@ ALTERED = {
     "everything is gone": ("DROP SCHEMA {} CASCADE", SchemaMismatch, "settings"),
     "a newer version migrated it": ("INSERT INTO {}.schema_migrations VALUES (99, 'x', 0)", SchemaTooNew, "upgrade"),
     "a newer version noted it": ("UPDATE palaver.spaces SET version = 99", SchemaTooNew, "upgrade"),
+    "the directory is gone": ("DROP TABLE palaver.spaces", SchemaMismatch, "restore the table"),
     "the directory is another's": ("ALTER TABLE palaver.spaces DROP COLUMN version", SchemaMismatch, "version"),
 }
 

@@ -358,7 +358,7 @@ def catalogue(db: psycopg.Connection[Row], space: str) -> dict[str, list[Row]]:
 
 def make_old(db: psycopg.Connection[Row], name: str, version: int = 1) -> None:
     """A space as the Palaver of that version left it."""
-    spaces._make_directory(db)
+    spaces._make_directory(db, "here")
     with db.transaction():
         db.execute("INSERT INTO palaver.spaces VALUES (%s, %s, %s, 1)", (name, f"palaver_{name}", version))
         db.execute(sql.SQL("CREATE SCHEMA {}").format(sql.Identifier(f"palaver_{name}")))

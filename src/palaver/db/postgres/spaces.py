@@ -29,6 +29,7 @@ _DIRECTORY = (
         created_at BIGINT NOT NULL
     )""",
 )
+_ORPHANS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^palaver_[0-9a-f]{12}$' ORDER BY nspname LIMIT 1"
 _AT_ONCE = (pg.UniqueViolation, pg.DuplicateSchema, pg.DuplicateTable, pg.DeadlockDetected)
 _TABLES = re.compile(r"CREATE TABLE (\w+)")
 _T = TypeVar("_T")
@@ -82,7 +83,7 @@ def every(connection: Connection) -> list[SpaceInfo]:
 
 def bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
     """Make a space that is not there; bring an older one to the current version."""
-    _patiently(lambda: _make_directory(connection))
+    _patiently(lambda: _make_directory(connection, where))
     return _patiently(lambda: _bring_up(connection, where, name))
 
 
@@ -96,12 +97,22 @@ def _patiently(work: Callable[[], _T]) -> _T:
     return work()
 
 
-def _make_directory(connection: Connection) -> None:
+def _make_directory(connection: Connection, where: str) -> None:
     row = connection.execute("SELECT to_regclass('palaver.spaces')").fetchone()
     if row and row[0] is None:
         with connection.transaction():
+            _refuse_lost_directory(connection, where)
             for statement in _DIRECTORY:
                 connection.execute(statement)
+
+
+def _refuse_lost_directory(connection: Connection, where: str) -> None:
+    """Spaces that no line names any more would be taken for new ones, and empty."""
+    found = connection.execute(_ORPHANS).fetchone()
+    if found:
+        raise SchemaMismatch(
+            f"{where}: the table palaver.spaces is gone, but the schema {found[0]} of a space is there; restore the table"
+        )
 
 
 def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
