@@ -7,8 +7,8 @@
             await turn.write(chunk)
 
 There is no second implementation: an object here stands for the one it is named after, and every method is a coroutine
-of the same name and arguments. Calls on one turn keep their order. Cancelling an awaited call never cancels the work: a
-chunk whose `write` was cancelled is stored, once.
+of the same name and arguments. Calls on one turn keep their order; chunks of many turns share transactions. Cancelling
+an awaited call never cancels the work: a chunk whose `write` was cancelled is stored, once.
 """
 
 from __future__ import annotations

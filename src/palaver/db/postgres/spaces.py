@@ -111,7 +111,7 @@ def _refuse_lost_directory(connection: Connection, where: str) -> None:
     found = connection.execute(_ORPHANS).fetchone()
     if found:
         raise SchemaMismatch(
-            f"{where}: the table palaver.spaces is gone, but the schema {found[0]} of a space is there; restore the table"
+            f"{where}: the table palaver.spaces is gone, but the space in schema {found[0]} is there; restore the table"
         )
 
 
