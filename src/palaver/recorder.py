@@ -106,6 +106,11 @@ class Turn:
         return self._pen.state
 
     @property
+    def _began(self) -> tuple[str, int]:
+        """Where its beginning stands among the events of its session."""
+        return self.session_id, self._state.begin_seq
+
+    @property
     def id(self) -> str:
         return self._state.id
 

@@ -139,7 +139,7 @@ class Store:
             stack.callback(self._owner.leave, self.db)
             if self._has_streamed:
                 stack.callback(self.trim)
-            begun = sorted(self._open.values(), key=lambda turn: turn.id)  # not as they were taken up: one was resumed
+            begun = sorted(self._open.values(), key=lambda turn: turn._began)  # which is not as they were taken up
             for turn in reversed(begun):  # a stack: the first begun is the first to end
                 stack.callback(_abort, turn)
 
