@@ -13,11 +13,11 @@ from typing import TYPE_CHECKING, Any
 import msgspec
 
 from .errors import BadValue, NotAStore, PalaverError, Refused, StoreError
+from .places import is_server
 
 if TYPE_CHECKING:
     import psycopg
 
-SCHEMES = ("postgresql://", "postgres://")
 _TIMEOUT = 30.0
 
 
@@ -46,7 +46,7 @@ def spaces(url: str) -> Spaces:
 
 class Spaces:
     def __init__(self, url: str) -> None:
-        if not isinstance(url, str) or not url.startswith(SCHEMES):
+        if not isinstance(url, str) or not is_server(url):
             raise BadValue("only a Postgres database holds spaces (postgresql://user@host/database); a file is one")
         self._url = url
 

@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import Any
 
-from . import eventlog, ids
+from . import eventlog, ids, places
 from .canonical import check_column
 from .clock import monotonic, now_ms
 from .core import heads, metadata, prelude, sessions, trimming
@@ -36,7 +36,7 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
     """Open a store: a path, ":memory:", or a Postgres address and a space on it. It is made if it is not there, unless
     `create=False`."""
     path = os.fspath(url)
-    is_postgres = path.startswith(("postgresql://", "postgres://"))
+    is_postgres = places.is_server(path)
     known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
     unknown = set(options) - known
     if unknown:
@@ -46,7 +46,7 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
             refuse_number(name, options[name], least=least)
     chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
     if is_postgres:
-        path, named = _with_space(path)
+        path, named = places.split(path)
         if space is not None and named and space != named:
             raise BadValue(f"the address names the space {named!r}, and `space` {space!r}; leave one of them out")
         return _open_on(_postgres(path, (named or "default") if space is None else space, chosen), options)
@@ -57,12 +57,6 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
             f"{path.partition('://')[0]}:// stores are not supported; give a path, ':memory:' or postgresql://"
         )
     return _open_on(SqliteDatabase(path if path == ":memory:" else os.path.abspath(path), **chosen), options)
-
-
-def _with_space(url: str) -> tuple[str, str | None]:
-    """`postgresql://host/database#acme` as its two halves. A # elsewhere belongs to the address."""
-    address, mark, name = url.rpartition("#")
-    return (address, name) if mark and not set("@/?&=:") & set(name) else (url, None)
 
 
 def _open_on(engine: Engine, options: dict[str, Any]) -> Store:

@@ -15,6 +15,7 @@ import click
 import pytest
 
 import palaver
+from palaver import places
 from palaver.cli import completion, doctor_server, place, program
 from palaver.cli.exits import Stop, hide_secrets
 from tests.postgres.pooler import Pooler
@@ -279,9 +280,9 @@ def test_a_space_is_named_in_one_of_three_ways(bare: Cli, database: str, templat
 
 
 def test_an_address_and_its_space() -> None:
-    assert place.split("postgresql://h/d#acme") == ("postgresql://h/d", "acme")
-    assert place.split("postgresql://h/d?host=/a") == ("postgresql://h/d?host=/a", None)
-    assert place.split("postgresql://u:p#w@h/d") == ("postgresql://u:p#w@h/d", None)  # that is a password
+    assert places.split("postgresql://h/d#acme") == ("postgresql://h/d", "acme")
+    assert places.split("postgresql://h/d?host=/a") == ("postgresql://h/d?host=/a", None)
+    assert places.split("postgresql://u:p#w@h/d") == ("postgresql://u:p#w@h/d", None)  # that is a password
     assert place.locate("a#b.db") == ("a#b.db", None)
 
 

@@ -51,12 +51,12 @@ def write_together(path: str, processes: int, seconds: float) -> Crowd:
     return Crowd(path, shared, reports, log.greatest)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def eight(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
     yield write_together(str(tmp_path_factory.mktemp("eight") / "talks.db"), 8, 6.0)
 
 
-@pytest.fixture(scope="module")
+@pytest.fixture(scope="session")
 def sixteen(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Crowd]:
     yield write_together(str(tmp_path_factory.mktemp("sixteen") / "talks.db"), 16, 20.0)
 

@@ -12,7 +12,7 @@ import palaver
 
 ROOT = Path(palaver.__file__).parent
 LAYERS = [
-    {"errors", "clock"},
+    {"errors", "clock", "places"},
     {"ids", "canonical"},
     {"model", "chunks", "partial_json"},
     {"folding", "globs"},

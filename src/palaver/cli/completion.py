@@ -13,7 +13,7 @@ from typing import Any
 import click
 from click.shell_completion import CompletionItem, ShellComplete, get_completion_class
 
-from palaver import PalaverError, SessionInfo, Store
+from palaver import PalaverError, SessionInfo, Store, places
 
 from . import place, safe
 from .command import Call, command
@@ -53,7 +53,7 @@ def sessions(ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
     given, root = ctx.params, ctx.find_root().params
     try:
         url, space = place.locate(given.get("store") or root.get("store"), given.get("space") or root.get("space"))
-        if not place.is_server(url) and not os.path.isfile(url):
+        if not places.is_server(url) and not os.path.isfile(url):
             return []
         with place.open_store(url, space, create=False, timeout=1.0) as store:
             return _offers(store, incomplete)

@@ -12,10 +12,9 @@ from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import palaver
-from palaver import PalaverError, Store
+from palaver import PalaverError, Store, places
 from palaver.db import filesystem, locks, migrate
 
-from . import place
 from .command import Call, command
 from .exits import OK, PROBLEMS, STORE, hide_secrets
 from .screen import Screen
@@ -54,7 +53,7 @@ def doctor(call: Call) -> int:
     findings = [Finding("version", f"palaver {palaver.__version__}, Python {platform.python_version()}")]
     opens = False
     try:
-        for finding in _server(call, path, space) if place.is_server(path) else _file(call, path):
+        for finding in _server(call, path, space) if places.is_server(path) else _file(call, path):
             findings.append(finding)
         opens = findings[-1].check not in ("file", "space")  # the last word: it is not there
     except PalaverError as error:

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import os
 
+from ..places import is_server, split
 from .exits import STORE, USAGE, Stop
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
@@ -15,9 +16,6 @@ if TYPE_CHECKING:
     from typing import Any
 
     from palaver import Store
-
-SERVERS = ("postgresql://", "postgres://")
-_NOT_IN_A_NAME = frozenset("@/?&=:")
 
 
 def home() -> str:
@@ -40,16 +38,6 @@ def locate(given: str | None, space: str | None = None) -> tuple[str, str | None
     if named is not None and space is not None and named != space:
         raise Stop(USAGE, f"the address says #{named} and --space says {space}; say it once", "Usage")
     return url, named or space or os.environ.get("PALAVER_SPACE") or None
-
-
-def is_server(url: str) -> bool:
-    return url.startswith(SERVERS)
-
-
-def split(url: str) -> tuple[str, str | None]:
-    """`postgresql://host/database#acme` as its two halves."""
-    address, mark, name = url.rpartition("#")
-    return (address, name) if mark and not _NOT_IN_A_NAME & set(name) else (url, None)
 
 
 def require(path: str) -> str:

@@ -9,9 +9,8 @@ from typing import Any
 import click
 
 import palaver
-from palaver import SpaceInfo, Spaces
+from palaver import SpaceInfo, Spaces, places
 
-from . import place
 from .command import Call, command
 from .exits import OK, PROBLEMS, USAGE, Stop
 from .words import age, count
@@ -50,7 +49,7 @@ def space(call: Call, action: str, url: str, names: tuple[str, ...], yes: bool) 
     transaction each, and goes on where it was stopped. Exit code 1 if a space could not be migrated."""
     if len(names) != _NAMES[action]:
         raise Stop(USAGE, f"space {action} takes {count(_NAMES[action], 'name')} behind the address", "Usage")
-    if place.is_server(url) and place.split(url)[1] is not None:
+    if places.is_server(url) and places.split(url)[1] is not None:
         raise Stop(USAGE, "leave the #space out of the address: this is about all of them", "Usage")
     actions: dict[str, Callable[..., int]] = {
         "ls": _ls,

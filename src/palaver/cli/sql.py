@@ -12,7 +12,7 @@ from typing import Any
 
 import click
 
-from palaver import BadValue, Store
+from palaver import BadValue, Store, places
 
 from . import place, safe
 from .command import Call, command
@@ -59,7 +59,7 @@ def sql(call: Call, query: str | None) -> None:
 
 
 def run(call: Call, store: Store, query: str) -> None:
-    dots = _DOT_SERVER if place.is_server(store.path) else _DOT
+    dots = _DOT_SERVER if places.is_server(store.path) else _DOT
     columns, rows = store.db.query(dots.get(query.rstrip(";"), query))
     if call.json:
         _print_json(call.screen, columns, rows)
