@@ -86,7 +86,8 @@ class Pen:
 
     def _write_chunks(self, tx: Tx, items: list[Item]) -> None:
         state, guarded, now = self.state, False, now_ms()
-        for place, (parsed, text) in enumerate(items):
+        for place in range(len(items)):
+            parsed, text = items[place]
             if state.response_id is None:
                 self.seq = response.open_response(tx, state) - 1
                 guarded = True
@@ -94,10 +95,14 @@ class Pen:
                 self.renumber(tx)
                 guarded = True
             self.seq += 1
-            put = tx.put if len(text) < LARGE else tx.put_large
-            put(Q.insert_event, state.session_id, self.seq, "chunk", state.begin_seq, text, now)
-            if len(text) >= LARGE and self._policy.at_once:
-                items[place] = (parsed, "")  # it is in the store now; the part's row is yet to be made from it
+            if len(text) < LARGE:
+                tx.put(Q.insert_event, state.session_id, self.seq, "chunk", state.begin_seq, text, now)
+                continue
+            values = [state.session_id, self.seq, "chunk", state.begin_seq, text, now]
+            if self._policy.at_once:
+                items[place] = (parsed, "")  # let go of: the part's row is yet to be made from it
+            del text
+            tx.put_large(Q.insert_event, values)
 
     def _write_parts(
         self, tx: Tx, items: list[Item], touched: list[int | None], *, everything: bool, is_new: bool

@@ -162,10 +162,10 @@ class Turn:
         if at is not None:
             self.append((chunk,), at=at)
             return
-        item = chunks.parse(chunk)
+        items = [chunks.parse(chunk)]
         with self._lock:
             self._ready()
-            self._keep_one(item)
+            self._keep_one(items)
 
     def _ready(self) -> None:
         if self._stale:
@@ -176,12 +176,13 @@ class Turn:
     def _is_quick(self, item: Item) -> bool:
         return item[0]["type"] in DELTAS and self._policy.at_once and "messageMetadata" not in item[0]
 
-    def _keep_one(self, item: Item) -> None:
-        if self._is_quick(item):
-            self._keep_delta(item)
+    def _keep_one(self, items: list[Item]) -> None:
+        """In a list, out of which a large one can be let go of."""
+        if self._is_quick(items[0]):
+            self._keep_delta(items[0])
         else:
-            _refuse_what_is_ours(item[0])
-            self._keep([item])
+            _refuse_what_is_ours(items[0][0])
+            self._keep(items)
 
     def _keep_delta(self, item: Item) -> None:
         """What comes most: nothing but a row for the chunk is due, unless the part's own row is."""
@@ -205,15 +206,15 @@ class Turn:
     def _offer(self, chunk: Chunk) -> Offer | None:
         """`write`, for somebody who stores the chunks of many turns at once: if nothing is due but a row for the chunk,
         and maybe that of its part, they are given out, and the turn is locked until `_conclude`. None: it is stored."""
-        item = chunks.parse(chunk)
+        items = [chunks.parse(chunk)]
         self._lock.acquire()
         offer = None
         try:
             self._ready()
-            if self._is_quick(item):
-                offer = self._offer_delta(item)
+            if self._is_quick(items[0]):
+                offer = self._offer_delta(items[0])
             else:
-                self._keep_one(item)
+                self._keep_one(items)
             return offer
         finally:
             if offer is None:
@@ -261,7 +262,7 @@ class Turn:
                 self._gap = None
             self._refuse_gap()
             if len(items) == 1:
-                self._keep_one(items[0])
+                self._keep_one(items)
             elif items:
                 for parsed, _ in items:
                     _refuse_what_is_ours(parsed)

@@ -1,6 +1,7 @@
 """Memory: what a process takes at most, as the system counts it, while it writes large things or very many.
 
-The default run is scaled down: a value of 20 MB for 100, ten thousand parts for a hundred thousand.
+The default run is scaled down: 40 MB for 100 (what is smaller, the allocator may keep), ten thousand parts for
+a hundred thousand.
 """
 
 from __future__ import annotations
@@ -18,27 +19,29 @@ LIMIT_MB = 150
 pytestmark = pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="no /proc to read the peak from")
 
 
-def limit(megabytes: int) -> int:
-    """The caller's value, its text, and what SQLite copies to bind and to write it; JSON text has one more."""
-    return 7 * megabytes + PROGRAM_MB
+COPIES = {"values": 3.2, "json": 4.2}  # the caller's, and SQLite's two to bind and to write it; the value of JSON text
+
+
+def limit(megabytes: int, form: str) -> float:
+    return COPIES[form] * megabytes + PROGRAM_MB
 
 
 def write_an_output(path: str, megabytes: int, form: str) -> int:
     report = alone("write_a_large_output", path=path, megabytes=megabytes, form=form)
-    print(f"{megabytes} MB as {form}: at most {report['peak']} MB (limit {limit(megabytes)})")
+    print(f"{megabytes} MB as {form}: at most {report['peak']} MB (limit {limit(megabytes, form)})")
     assert report["kept"] == megabytes << 20
     return int(report["peak"])
 
 
 @pytest.mark.parametrize("form", ["values", "json"])
-def test_a_tool_output_of_20_mb(path: str, form: str) -> None:
-    assert write_an_output(path, 20, form) <= limit(20)
+def test_a_tool_output_of_40_mb(path: str, form: str) -> None:
+    assert write_an_output(path, 40, form) <= limit(40, form)
 
 
 @pytest.mark.long
 @pytest.mark.parametrize("form", ["values", "json"])
 def test_a_tool_output_of_100_mb(path: str, form: str) -> None:
-    assert write_an_output(path, 100, form) <= limit(100)
+    assert write_an_output(path, 100, form) <= limit(100, form)
 
 
 def stream_parts(path: str, parts: int, turns: int) -> int:

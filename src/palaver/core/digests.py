@@ -15,6 +15,7 @@ from hashlib import sha256
 from ..canonical import digest
 
 TAG = b"palaver turn 1"
+_LARGE = 1 << 20
 _SALT = (16).to_bytes(8, "big")  # the length of a salt, as `canonical.digest` writes it
 
 _salts: list[bytes] = []
@@ -34,7 +35,12 @@ def new_salt() -> bytes:
 def leaf(salt: bytes, kind: str, stored: str) -> bytes:
     """`kind`: the role of a message (its bytes are its metadata as given) or the type of a part."""
     body, size = stored.encode(), _SALT if len(salt) == 16 else len(salt).to_bytes(8, "big")
-    return sha256(b"".join((size, salt, _named(kind), len(body).to_bytes(8, "big"), body))).digest()
+    head = b"".join((size, salt, _named(kind), len(body).to_bytes(8, "big")))
+    if len(body) < _LARGE:
+        return sha256(head + body).digest()
+    hashed = sha256(head)
+    hashed.update(body)  # without a copy of it
+    return hashed.digest()
 
 
 @lru_cache(256)

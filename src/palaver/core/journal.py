@@ -117,9 +117,9 @@ class _Journaled:
         self._note(query, dict(zip(query.names, values, strict=True)))
         self._tx.put(query, *values)
 
-    def put_large(self, query: Query, *values: Any) -> None:
+    def put_large(self, query: Query, values: list[Any]) -> None:
         self._note(query, dict(zip(query.names, values, strict=True)))
-        self._tx.put_large(query, *values)
+        self._tx.put_large(query, values)
 
     def _note(self, query: Query, params: dict[str, Any]) -> None:
         if query.name in LOGGED:

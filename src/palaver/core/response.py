@@ -52,17 +52,22 @@ def rename_response(tx: Tx, turn: OpenTurn) -> None:
         tx.later(Q.set_client_id, turn=turn.id, seq=line.seq, client=known_as)
 
 
-def write_part(tx: Tx, turn: OpenTurn, index: int) -> str:
-    """Bring a part's row up to the fold; a new part gets its row."""
+def write_part(tx: Tx, turn: OpenTurn, index: int) -> str | None:
+    """Bring a part's row up to the fold; a new part gets its row. What the row says; None: that is so large that it was
+    let go of."""
     for missing in range(len(turn.part_ids), index):
         _insert_row(tx, turn, missing)
     if index == len(turn.part_ids):
         return _insert_row(tx, turn, index)
     changed = part_row(turn, index)
-    put = tx.put if len(changed[1]) < LARGE else tx.put_large
     if turn.rows.get(index) != hash(changed[1]):
-        put(Q.update_part, *changed)
         turn.rows[index] = hash(changed[1])
+        if len(changed[1]) >= LARGE:
+            values = list(changed)
+            del changed
+            tx.put_large(Q.update_part, values)
+            return None
+        tx.put(Q.update_part, *changed)
     return changed[1]
 
 
@@ -74,21 +79,25 @@ def part_row(turn: OpenTurn, index: int) -> tuple[str, str, str | None, str | No
     return part["type"], data, *tool_columns(part), now_ms(), turn.part_ids[index]
 
 
-def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str:
+def part_text(turn: OpenTurn, index: int) -> str:
+    return canonical.dump(turn.fold.part(index))
+
+
+def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str | None:
     assert turn.response_id is not None
     part = turn.fold.part(index)
     data = canonical.dump(part)
     canonical.refuse_depth(data)
-    call, state = tool_columns(part)
-    row_id = ids.mint(ids.PART)
-    put = tx.put if len(data) < LARGE else tx.put_large
-    put(
-        Q.insert_streamed_part,
-        *(row_id, turn.session_id, index, part["type"], data, call, state, now_ms(), turn.response_id),
-    )
+    row_id, size = ids.mint(ids.PART), len(data)
     turn.part_ids.append(row_id)
     turn.rows[index] = hash(data)
-    return data
+    values = [row_id, turn.session_id, index, part["type"], data, *tool_columns(part), now_ms(), turn.response_id]
+    if size < LARGE:
+        tx.put(Q.insert_streamed_part, *values)
+        return data
+    del data
+    tx.put_large(Q.insert_streamed_part, values)
+    return None
 
 
 def write_metadata(tx: Tx, turn: OpenTurn) -> None:

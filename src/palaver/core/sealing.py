@@ -61,6 +61,8 @@ def _fill_response(tx: Tx, turn: OpenTurn) -> None:
     tx.put(Q.fill_entry, line.salt, line.leaf, turn.id, line.seq)
     for index, part in enumerate(turn.fold.parts):
         data = response.write_part(tx, turn, index)
+        if data is None:
+            data = response.part_text(turn, index)
         salt = digests.new_salt()
         turn.add(tx, "part", turn.part_ids[index], None, salt, digests.leaf(salt, part["type"], data))
 

@@ -43,8 +43,9 @@ class Tx(Protocol):
         """`later`, in the same way."""
         ...
 
-    def put_large(self, query: Query, *values: Any) -> None:
-        """Run now, and keep nothing of it: for values of which one more copy matters."""
+    def put_large(self, query: Query, values: list[Any]) -> None:
+        """Run now, and keep nothing of it: for values of which one more copy matters. The list is emptied; who has no
+        other hold of a value has let go of it when the engine has its own copy."""
         ...
 
     def generation(self) -> int | None:

@@ -7,6 +7,8 @@ grouping.py).
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 import apsw
 
 from ..clock import monotonic
@@ -15,7 +17,7 @@ from .queries import Q, Query
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Iterator, Sequence
     from types import TracebackType
     from typing import Any
 
@@ -56,8 +58,8 @@ class Statements:
     def put(self, query: Query, *values: Any) -> None:
         self.take(query, *values)
 
-    def put_large(self, query: Query, *values: Any) -> None:
-        self.take(query, *values)
+    def put_large(self, query: Query, values: list[Any]) -> None:
+        self._cursor.execute(query.text, _Once(query, values), can_cache=False).fetchall()
 
     def generation(self) -> int | None:
         version: int = self._cursor.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
@@ -65,6 +67,23 @@ class Statements:
 
     def watermark(self) -> int | None:
         return self.all(Q.newest_row)[0][0] or 0
+
+
+class _Once(Mapping[str, "Any"]):
+    """Values by their names. Each is given out once: the driver binds a copy, and nobody holds the value any more."""
+
+    def __init__(self, query: Query, values: list[Any]) -> None:
+        self._values = dict(zip(query.names, values, strict=True))
+        values.clear()
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values.pop(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
 
 
 class Read(Statements):
@@ -196,10 +215,10 @@ class Write(Statements):
     def put(self, query: Query, *values: Any) -> None:
         self._waiting.append((query.text, values))
 
-    def put_large(self, query: Query, *values: Any) -> None:
+    def put_large(self, query: Query, values: list[Any]) -> None:
         """A compiled statement that is kept keeps what was bound to it: this one is not."""
         self._run_waiting()
-        self._cursor.execute(query.text, values, can_cache=False).fetchall()
+        super().put_large(query, values)
 
     def append(self, chunk: Row, part: Row | None) -> int:
         self.take(Q.append_chunk, *chunk)

@@ -69,8 +69,10 @@ class Statements:
     def put(self, query: Query, *values: Any) -> None:
         self._queue(query, values)
 
-    def put_large(self, query: Query, *values: Any) -> None:
-        self._execute(query, values)
+    def put_large(self, query: Query, values: list[Any]) -> None:
+        given = tuple(values)
+        values.clear()
+        self._execute(query, given)
 
     def generation(self) -> int | None:
         """By the locks taken so far: None where another program wrote a row."""
