@@ -15,7 +15,7 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Callable
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -30,6 +30,7 @@ from .recorder import Chunk, Turn
 from .rulebook import Rulebook
 from .session import Moment, Session
 from .store import Sessions, Store
+from .together import Outcome
 
 _THREADS = 32
 _SHORTEST, _LONGEST = 0.002, 0.05  # seconds between two looks of a follower
@@ -54,9 +55,13 @@ class _Batch:
         self.chunks: list[tuple[Turn, Chunk]] = []
         self.waiters: list[asyncio.Future[None]] = []
 
-    def settle(self, work: asyncio.Future[list[Exception | None]]) -> None:
+    def settle(self, work: asyncio.Future[list[Outcome]]) -> None:
+        failure = work.exception()
+        self.tell([failure] * len(self.waiters) if failure else work.result())
+
+    def tell(self, outcomes: Sequence[BaseException | None]) -> None:
         self.end.set_result(None)
-        for waiter, outcome in zip(self.waiters, work.result(), strict=True):
+        for waiter, outcome in zip(self.waiters, outcomes, strict=True):
             if waiter.done():  # whoever waited has gone away
                 continue
             if outcome is None:
@@ -108,10 +113,15 @@ class _Crew:
     def _write(self, loop: asyncio.AbstractEventLoop) -> None:
         batch, self._batch = self._batch, None
         self._is_writing = batch is not None
-        if batch is not None:
+        if batch is None:
+            return
+        try:
             work = loop.run_in_executor(self._pool, together.write, batch.chunks)
-            work.add_done_callback(batch.settle)
-            work.add_done_callback(lambda _: self._write(loop))
+        except RuntimeError as error:  # the interpreter ends
+            batch.tell([error] * len(batch.waiters))
+            return
+        work.add_done_callback(batch.settle)
+        work.add_done_callback(lambda _: self._write(loop))
 
     def _done(self, task: asyncio.Future[Any]) -> None:
         self._work.discard(task)

@@ -208,6 +208,17 @@ def test_what_is_shared_is_undone_for_all_and_told_to_each(store: palaver.Store,
     assert [turn.message()["parts"][-1]["text"] for turn in turns] == ["y"] * 3
 
 
+def test_a_bug_below_is_told_to_all_who_wait_and_the_store_closes(path: str, monkeypatch: Any) -> None:
+    async def storm() -> list[Any]:
+        async with await aio.open(path) as store:
+            turns = await begin(store, 3)
+            with monkeypatch.context() as patch:
+                patch.setattr(together, "write", explode)
+                return await asyncio.gather(*(turn.write(delta("x")) for turn in turns), return_exceptions=True)
+
+    assert [str(end) for end in run(storm())] == ["planted"] * 3
+
+
 def explode(rows: Any) -> Any:
     raise palaver.StoreError("planted")
 
