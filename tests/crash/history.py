@@ -53,7 +53,8 @@ class Log:
         return result
 
     def _line(self, value: dict[str, Any]) -> None:
-        os.write(self._fd, json.dumps(value).encode() + b"\n")
+        """On a line of its own, even after one that somebody was killed in."""
+        os.write(self._fd, b"\n" + json.dumps(value).encode() + b"\n")
 
 
 # ---------------------------------------------------------------- reading it
@@ -144,7 +145,11 @@ def _lines(path: str) -> Iterator[dict[str, Any]]:
         return
     with open(path, "rb") as file:
         for line in file:
-            yield json.loads(line)
+            if line.strip():
+                try:
+                    yield json.loads(line)
+                except ValueError:  # its process was killed in the middle of it: nobody was told
+                    continue
 
 
 # ---------------------------------------------------------------- what parts must follow

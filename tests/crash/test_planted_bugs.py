@@ -14,6 +14,7 @@ from typing import Any
 import pytest
 
 from .conftest import Other
+from .history import History, Log
 from .killing import judge, run
 
 RECOVERY = {
@@ -105,3 +106,15 @@ def test_an_open_that_takes_turns_from_the_living_is_noticed_by_them(tmp_path: P
     turn = writer("begin", session, "hi")
     other("live_turns_taken")
     assert writer("statuses", session) == {turn: "aborted"}
+
+
+def test_a_line_that_its_process_was_killed_in_is_no_acknowledgement(tmp_path: Path) -> None:
+    """The kernel may stop a write between two pages."""
+    path = tmp_path / "acks"
+    log = Log(str(path))
+    log.call("open", lambda: None)
+    with path.open("ab") as file:
+        file.write(b'\n{"by": "1/1", "n": 7, "o')
+    log.call("seal", lambda: None)
+    calls = History(str(path)).calls
+    assert [(call.verb, call.ok) for call in calls] == [("open", {}), ("seal", {})]
