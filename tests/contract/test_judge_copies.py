@@ -124,3 +124,37 @@ def test_rows_of_another_program_in_a_fork_come_after_the_copies(
 def test_a_session_that_is_no_fork_has_nothing_to_copy(store: palaver.Store, session: palaver.Session) -> None:
     assert session.materialise() == 0
     assert rebuilt(store, session) == TALK
+
+
+# ---------------------------------------------------------------- a question that several turns list
+
+
+def test_a_copied_question_that_an_older_open_turn_lists_stays_visible(store: palaver.Store) -> None:
+    """It was hidden by the next materialise, while it stood in the transcript."""
+    session = store.sessions.create("coder")
+    say(session, "why?", "because")
+    fork = session.fork()
+    fork.materialise()
+    with fork.regenerate() as turn:
+        stream(turn, "once more")
+    fork.regenerate()
+    fork.undo()
+    fork.materialise()
+    assert texts(fork.messages()) == ["why?", "once more"]
+    assert_agrees(store)
+    assert store.verify() == []
+
+
+def test_a_copied_question_of_a_turn_that_went_adrift_is_hidden(store: palaver.Store) -> None:
+    """It stayed in sight of contract readers, though no turn of the transcript lists it."""
+    session = store.sessions.create("coder")
+    say(session, "why?", "because")
+    fork = session.fork()
+    fork.materialise()
+    turn = fork.regenerate()
+    put_row(store.path, fork.id, "and another program says")
+    fork.delete()
+    fork.undelete()
+    assert [stray.id for stray in fork.strays()] == [turn.id]
+    assert_agrees(store)
+    assert store.verify() == []

@@ -84,9 +84,9 @@ def touch(tx: Tx, session_id: str, facts: dict[str, Any], now: int) -> None:
 
 def set_adrift(tx: Tx, head: Head, turn: OpenTurn) -> None:
     """A frozen turn that no head points at: a stray. Its rows are hidden, its event can be found again."""
-    for message_id, text in tx.all(Q.home_messages_of_turn, turn=turn.id, session=turn.session_id):
+    for row_id, message_id, text in tx.all(Q.standing_rows, turn=turn.id, session=turn.session_id):
         if not metadata.is_hidden(text) and not _is_listed_elsewhere(tx, head, message_id, turn.id):
-            tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.hide(text, now_ms()), now=now_ms())
+            tx.later(Q.set_message_metadata, id=row_id, metadata=metadata.hide(text, now_ms()), now=now_ms())
     record_event(tx, head, "stray", turn, {"turn": turn.id, "status": turn.status})
 
 

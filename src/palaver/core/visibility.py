@@ -12,6 +12,8 @@ from ..db.queries import Q
 from . import metadata
 from .heads import Head
 
+Standing = dict[str, tuple[str, str]]  # a row of the session -> which message it stands for, and its metadata
+
 
 def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
     """After a move from `old_turn` to the head: hide what left, show what came back."""
@@ -23,13 +25,11 @@ def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
     for turn_id, base, status, *_ in tx.all(Q.open_turns, session=head.session_id):
         if status != "pending":
             (came if base == head.revision else outrun).append(turn_id)
-    shown = _home_rows(tx, head.session_id, came)
-    gone = _home_rows(tx, head.session_id, left)
-    for message_id, text in _home_rows(tx, head.session_id, outrun).items():
-        if message_id not in gone and not any(
-            row[0] in on_new for row in tx.all(Q.turns_of_message, message=message_id)
-        ):
-            gone[message_id] = text
+    shown = _standing(tx, head.session_id, came)
+    gone = _standing(tx, head.session_id, left)
+    for row_id, (message_id, text) in _standing(tx, head.session_id, outrun).items():
+        if row_id not in gone and not any(row[0] in on_new for row in tx.all(Q.turns_of_message, message=message_id)):
+            gone[row_id] = message_id, text
     _apply(tx, shown, gone)
 
 
@@ -42,19 +42,19 @@ def path(tx: Tx, turn_id: str | None) -> list[str]:
     return [row[0] for row in tx.all(Q.path, turn=turn_id)] if turn_id else []
 
 
-def _apply(tx: Tx, shown: dict[str, str], gone: dict[str, str]) -> None:
+def _apply(tx: Tx, shown: Standing, gone: Standing) -> None:
     now = now_ms()
-    for message_id, text in gone.items():
-        if message_id not in shown and not metadata.is_hidden(text):
-            tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.hide(text, now), now=now)
-    for message_id, text in shown.items():
+    for row_id, (_, text) in gone.items():
+        if row_id not in shown and not metadata.is_hidden(text):
+            tx.later(Q.set_message_metadata, id=row_id, metadata=metadata.hide(text, now), now=now)
+    for row_id, (_, text) in shown.items():
         if metadata.is_hidden(text):
-            tx.later(Q.set_message_metadata, id=message_id, metadata=metadata.unhide(text), now=now)
+            tx.later(Q.set_message_metadata, id=row_id, metadata=metadata.unhide(text), now=now)
 
 
-def _home_rows(tx: Tx, session_id: str, turn_ids: Iterable[str]) -> dict[str, str]:
-    rows: dict[str, str] = {}
-    for turn_id in turn_ids:
-        rows.update(tx.all(Q.home_messages_of_turn, turn=turn_id, session=session_id))
-        rows.update(tx.all(Q.copies_of_turn, turn=turn_id, session=session_id))
-    return rows
+def _standing(tx: Tx, session_id: str, turn_ids: Iterable[str]) -> Standing:
+    return {
+        row_id: (message_id, text)
+        for turn_id in turn_ids
+        for row_id, message_id, text in tx.all(Q.standing_rows, turn=turn_id, session=session_id)
+    }

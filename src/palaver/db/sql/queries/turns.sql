@@ -136,9 +136,13 @@ SELECT id, "index", type, data_json FROM chat_parts WHERE message_id = :message 
 SELECT m.id, m.metadata_json FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
  WHERE e.turn_id = :turn AND e.kind = 'message' AND m.session_id = :session;
 
--- name: copies_of_turn
--- The rows that stand in this session for messages a turn lists.
-SELECT m.id, m.metadata_json FROM turn_entries e
+-- name: standing_rows
+-- The rows of this session that stand for messages a turn lists: the messages themselves, or copies of them; and which
+-- messages those are.
+SELECT m.id, m.id, m.metadata_json FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
+ WHERE e.turn_id = :turn AND e.kind = 'message' AND m.session_id = :session
+UNION ALL
+SELECT m.id, e.ref, m.metadata_json FROM turn_entries e
   JOIN copies c ON c.session_id = :session AND c.message_id = e.ref
   JOIN chat_messages m ON m.id = c.copy_id
  WHERE e.turn_id = :turn AND e.kind = 'message';
