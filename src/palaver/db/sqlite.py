@@ -36,7 +36,7 @@ NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
 _PAGE_SIZE = 2048
 _CHECKPOINT_PAGES = 4000
-_COUNT_EVERY = 200  # pages that this process has written
+_COUNT_EVERY = 100  # pages that this process has written
 _PAGES_WRITTEN = apsw.SQLITE_DBSTATUS_CACHE_WRITE
 _LARGEST_WAL = 16 << 20  # bytes; above it the log is started anew, even if readers must be waited for a moment
 _RESTART_MS = 20
@@ -338,7 +338,7 @@ class SqliteDatabase:
         anew grows; from time to time they are waited for, a moment."""
         try:
             pages, _ = self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            self._shorten_at = pages + _CHECKPOINT_PAGES // 8
+            self._shorten_at = pages + _CHECKPOINT_PAGES // 16
             if pages > self._restart_at:
                 self._restart_at = 2 * pages
                 self._writer.set_busy_timeout(_RESTART_MS)
