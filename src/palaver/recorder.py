@@ -223,11 +223,14 @@ class Turn:
     def _offer_delta(self, item: Item) -> Offer | None:
         touched = self._state.fold.apply(item[0])
         plain = self._pen.is_plain(item[0], touched)
-        part = None if plain or touched not in self._pen.rows else response.part_row(self._state, touched)
+        part = None if plain or touched not in self._pen.rows else self._part_row(touched)
         if (part is None and not plain) or len(item[1]) + len(part[1] if part else "") > LARGE:
             self._send_delta(item, touched, plain=False)
             return None
         return Offer(self._db, self, item, touched, self._pen.row_of(item[1]), part)
+
+    def _part_row(self, index: int) -> tuple[Any, ...]:
+        return response.part_row(self._state, index, response.part_text(self._state, index))
 
     def _conclude(self, offer: Offer, outcome: int | Exception) -> None:
         """How the storing of what was offered ended: how many chunks, or the error."""

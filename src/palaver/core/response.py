@@ -59,23 +59,23 @@ def write_part(tx: Tx, turn: OpenTurn, index: int) -> str | None:
         _insert_row(tx, turn, missing)
     if index == len(turn.part_ids):
         return _insert_row(tx, turn, index)
-    changed = part_row(turn, index)
-    if turn.rows.get(index) != hash(changed[1]):
-        turn.rows[index] = hash(changed[1])
-        if len(changed[1]) >= LARGE:
-            values = list(changed)
-            del changed
-            tx.put_large(Q.update_part, values)
-            return None
-        tx.put(Q.update_part, *changed)
-    return changed[1]
+    data = part_text(turn, index)
+    if turn.rows.get(index) == hash(data):
+        return data
+    turn.rows[index] = hash(data)
+    if len(data) < LARGE:
+        tx.put(Q.update_part, *part_row(turn, index, data))
+        return data
+    values = list(part_row(turn, index, data))
+    del data
+    tx.put_large(Q.update_part, values)
+    return None
 
 
-def part_row(turn: OpenTurn, index: int) -> tuple[str, str, str | None, str | None, int, str]:
+def part_row(turn: OpenTurn, index: int, data: str) -> tuple[str, str, str | None, str | None, int, str]:
     """What `update_part` is told of a part that has a row."""
-    part = turn.fold.part(index)
-    data = canonical.dump(part)
     canonical.refuse_depth(data)
+    part = turn.fold.parts[index]  # its text was shown just now
     return part["type"], data, *tool_columns(part), now_ms(), turn.part_ids[index]
 
 
