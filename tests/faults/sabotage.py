@@ -9,7 +9,7 @@ from typing import Any
 
 import palaver
 from palaver import ids, keeper, recorder, store
-from palaver.db import locks, queries
+from palaver.db import locks, queries, sqlite
 from palaver.db.sqlite import SqliteDatabase
 
 
@@ -93,22 +93,18 @@ def threads_that_raise() -> None:
     keeper.Keeper._work = work  # type: ignore[method-assign,assignment]
 
 
-def queue_kept() -> None:
-    """Who failed in a write goes on holding the writers' queue."""
-    explain, release = SqliteDatabase.explain, locks.WriteQueue.release
+def lock_kept() -> None:
+    """Who failed in three writes goes on holding the writers' lock."""
+    explain = SqliteDatabase.explain
     failed: list[Exception] = []
 
-    def remember(self: Any, error: Exception) -> None:
-        self._queue.acquire(0)
+    def keep(self: Any, error: Exception) -> None:
         failed.append(error)
+        if len(failed) == 3:
+            self._writer.execute("BEGIN IMMEDIATE")
         explain(self, error)
 
-    def keep(self: Any) -> None:
-        if not failed:
-            release(self)
-
-    SqliteDatabase.explain = remember  # type: ignore[method-assign,assignment]
-    locks.WriteQueue.release = keep  # type: ignore[method-assign]
+    SqliteDatabase.explain = keep  # type: ignore[method-assign,assignment]
 
 
 def fence_raised_too_early() -> None:
@@ -140,8 +136,8 @@ def close_gives_up() -> None:
 
 
 def holder_unnamed() -> None:
-    """Who holds the queue is not told."""
-    locks.WriteQueue.holder = lambda self: None  # type: ignore[method-assign]
+    """Who holds the lock is not told."""
+    sqlite.holder = lambda path: None  # type: ignore[assignment]
 
 
 def forks_unnoticed() -> None:
@@ -164,7 +160,7 @@ def children_clean_up() -> None:
 
 def log_never_shortened() -> None:
     """Nobody moves the log's pages to their place."""
-    SqliteDatabase._shorten_log = lambda self: None  # type: ignore[method-assign]
+    SqliteDatabase._shorten_log = lambda self, pages: None  # type: ignore[method-assign]
 
 
 def clock_not_floored() -> None:
@@ -204,7 +200,7 @@ BUGS: dict[str, Callable[[], None]] = {
         descriptors_kept,
         shared_commit_taken_for_granted,
         threads_that_raise,
-        queue_kept,
+        lock_kept,
         fence_raised_too_early,
         close_gives_up,
         holder_unnamed,

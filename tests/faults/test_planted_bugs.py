@@ -57,7 +57,7 @@ def test_without_a_bug_the_same_runs_find_nothing(workload: str, faults: list[Fa
 # ---------------------------------------------------------------- between processes
 
 BROKEN_TESTS: dict[str, tuple[Callable[..., None], str]] = {
-    "queue_kept": (test_full_disk.test_a_writer_that_failed_does_not_stand_in_the_way_of_others, "StoreBusy"),
+    "lock_kept": (test_full_disk.test_a_writer_that_failed_does_not_stand_in_the_way_of_others, "StoreBusy"),
     "fence_raised_too_early": (test_full_disk.test_a_turn_that_cannot_wait_on_a_full_disk_waits_later, "TurnSealed"),
     "close_gives_up": (
         test_full_disk.test_a_store_closed_on_a_full_disk_lets_go_and_the_next_open_recovers_its_turn,

@@ -12,6 +12,7 @@ import threading
 from collections import Counter
 from typing import Any
 
+import apsw
 import pytest
 
 import palaver
@@ -65,6 +66,7 @@ def stream(session: palaver.Session) -> None:
 def test_ctrl_c_in_any_call_of_the_queue_leaves_it_free(
     path: str, monkeypatch: pytest.MonkeyPatch, verb: Any, call: int
 ) -> None:
+    monkeypatch.setattr("palaver.db.locks._SLICE", 0.0)  # every write stands in line
     store = palaver.open(path, timeout=0.5)  # closed only if all is well: else that might wait for ever
     session = store.sessions.create("a")
     session.turn("the first, which signs in").seal()
@@ -87,11 +89,15 @@ def test_ctrl_c_while_another_process_has_the_lock_gives_up_the_place_in_line(pa
         session = store.sessions.create("a")
         holder = os.open(path + "-queue", os.O_RDWR)
         fcntl.flock(holder, fcntl.LOCK_EX)
+        writing = apsw.Connection(path)
+        writing.execute("BEGIN IMMEDIATE")
         alarm = threading.Timer(0.2, os.kill, (os.getpid(), signal.SIGINT))
         alarm.start()
         with pytest.raises(KeyboardInterrupt):
             session.commit("never said")
         os.close(holder)
+        writing.execute("ROLLBACK")
+        writing.close()
         until(lambda: is_free(path), "nobody stands in line any more")
         session.commit("said")
         assert [message["parts"][0]["text"] for message in session.messages()] == ["said"]

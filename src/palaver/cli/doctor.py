@@ -153,16 +153,10 @@ def _wal(path: str) -> Finding:
 
 
 def _queue(path: str) -> Iterator[Finding]:
-    if not os.path.exists(path + "-queue"):
-        yield Finding("locks", "nobody is writing now")
+    if os.path.exists(path + "-queue") and not os.access(path + "-queue", os.R_OK | os.W_OK):
+        yield Finding("locks", f"{path}-queue cannot be written", "make the file writable for you")
         return
-    try:
-        queue = locks.WriteQueue(path + "-queue")
-    except OSError as error:
-        yield Finding("locks", f"{path}-queue: {error.strerror}", "make the file writable for you")
-        return
-    holder = queue.holder()
-    queue.close()
+    holder = locks.holder(path)
     yield Finding("locks", f"{holder} is writing now" if holder else "nobody is writing now")
 
 

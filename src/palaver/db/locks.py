@@ -11,8 +11,16 @@ import fcntl
 import os
 import re
 import threading
+import time
 import weakref
 from contextlib import suppress
+
+from ..clock import monotonic
+
+_SLICE = 0.005  # seconds
+_PATIENCE = 0.25
+_LOOK, _SELDOM = 0.0005, 0.02
+_WRITER = 120  # the byte that SQLite's writer has locked
 
 _INHERITED: weakref.WeakSet[WriteQueue | OwnerFile] = weakref.WeakSet()
 
@@ -79,16 +87,41 @@ class Waiter:
 
 
 class WriteQueue:
-    """The line that writers of one file stand in, over all processes. One thread at a time asks (the engine's lock sees
-    to that)."""
+    """The line that writers of one file stand in, over all processes; SQLite's own lock is what keeps them apart. Who
+    was at its front may go on for a moment (`_SLICE`) without standing in it again, for a writer that goes on finds its
+    pages where it left them. One thread at a time asks (the engine's lock sees to that)."""
 
     def __init__(self, path: str) -> None:
         self.path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         self._waiter: Waiter | None = None
+        self._is_front = False
+        self._free_until = 0.0
         _INHERITED.add(self)
 
+    def enter(self, deadline: float) -> None:
+        """Before a write: to the front of the line, unless we were there a moment ago."""
+        now = monotonic()
+        if now >= self._free_until:
+            self._stand(deadline - now)
+
+    def wait(self, deadline: float, tries: int) -> None:
+        """Somebody is writing. At the front, look again soon, and not in step with others; elsewhere, go there."""
+        if self._is_front:
+            time.sleep(min(_LOOK * 1.1**tries, _SELDOM) * (0.75 + os.urandom(1)[0] / 512))
+        else:
+            self._stand(deadline - monotonic())
+
+    def _stand(self, seconds: float) -> None:
+        """Not for long: whoever is at the front may have been stopped there, while nobody writes."""
+        if not self.acquire(min(seconds, _PATIENCE)):
+            self._free_until = monotonic() + _SLICE
+
     def acquire(self, seconds: float) -> bool:
+        self._is_front = self._acquire(seconds)
+        return self._is_front
+
+    def _acquire(self, seconds: float) -> bool:
         if (self._waiter is None or self._waiter.is_idle) and self._try():
             return True
         if self._waiter is None:
@@ -102,24 +135,20 @@ class WriteQueue:
             return False
         return True
 
+    def leave(self) -> None:
+        """A write is over."""
+        if self._is_front:
+            self.release()
+            self._free_until = monotonic() + _SLICE
+
     def release(self) -> None:
+        self._is_front = False
         fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def let_go(self) -> None:
         """After an attempt that was interrupted: whether it had the lock or not, it has it no more."""
         if self._fd >= 0 and (self._waiter is None or self._waiter.is_idle):
-            fcntl.flock(self._fd, fcntl.LOCK_UN)
-
-    def holder(self) -> str | None:
-        """Who holds the lock, as far as the kernel tells."""
-        inode = os.fstat(self._fd).st_ino
-        try:
-            with open("/proc/locks") as file:
-                table = file.read()
-        except OSError:
-            return None
-        found = re.search(rf"FLOCK\s+ADVISORY\s+WRITE (\d+) \S+:{inode} ", table)
-        return f"process {found[1]}" if found else None
+            self.release()
 
     def close(self) -> None:
         if self._waiter is None or self._waiter.end():
@@ -130,6 +159,18 @@ class WriteQueue:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def holder(path: str) -> str | None:
+    """Who is writing to a database, as far as the kernel tells: SQLite locks a byte of the log's index for it."""
+    try:
+        inode = os.stat(path + "-shm").st_ino
+        with open("/proc/locks") as file:
+            table = file.read()
+    except OSError:
+        return None
+    found = re.search(rf"POSIX\s+ADVISORY\s+WRITE (\d+) \S+:{inode} {_WRITER} {_WRITER}$", table, re.MULTILINE)
+    return f"process {found[1]}" if found else None
 
 
 class OwnerFile:

@@ -1,7 +1,7 @@
 """The SQLite engine: one file in WAL mode, one writing connection, readers with snapshots of their own.
 
-Writers of all processes stand in one line (`locks.WriteQueue`) before BEGIN IMMEDIATE; threads of this process stand
-before that in a line of their own, and share a commit where each would need an fsync. In one process only this library
+Writers of all processes stand in one line (`locks.WriteQueue`), and its front tries BEGIN IMMEDIATE; threads of this
+process stand before that in a line of their own, and share a commit where each would need an fsync. In one process only this library
 opens the database files, and nothing else ever does: closing any descriptor of them would drop SQLite's locks.
 """
 
@@ -9,8 +9,8 @@ from __future__ import annotations
 
 import os
 import threading
-import time
 from contextlib import contextmanager
+from itertools import count
 
 import apsw
 
@@ -19,7 +19,7 @@ from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreReadOnly
 from . import filesystem, migrate
 from .explaining import explain
 from .grouping import Group
-from .locks import WriteQueue
+from .locks import WriteQueue, holder
 from .owners import FileLife
 from .queries import Q, Query
 from .transactions import MemoryRead, Read, Write
@@ -226,7 +226,7 @@ class SqliteDatabase:
     @contextmanager
     def _in_line(self) -> Iterator[None]:
         if self._queue and not self._queue.acquire(self.timeout):
-            raise StoreBusy(self.name, self._queue.holder(), self.timeout)
+            raise StoreBusy(self.name, holder(self.name), self.timeout)
         try:
             yield
         finally:
@@ -251,8 +251,8 @@ class SqliteDatabase:
         try:
             if self._closed:
                 self.refuse_closed()
-            if self._queue and not self._queue.acquire(deadline - monotonic()):
-                raise StoreBusy(self.name, self._queue.holder(), self.timeout)
+            if self._queue:
+                self._queue.enter(deadline)
         except BaseException:
             try:
                 if self._queue:
@@ -301,7 +301,7 @@ class SqliteDatabase:
         finally:
             try:
                 if self._queue:
-                    self._queue.release()
+                    self._queue.leave()
             finally:
                 self._lock.release()
         if self._watchers:
@@ -327,22 +327,22 @@ class SqliteDatabase:
         if pages < _CHECKPOINT_PAGES:
             self._shorten_at, self._restart_at = _CHECKPOINT_PAGES, _LARGEST_WAL // _PAGE_SIZE
         elif pages >= self._shorten_at:
-            self._shorten_log()
+            self._shorten_log(pages)
 
     def _count_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
         self._log_pages = pages
         return apsw.SQLITE_OK
 
-    def _shorten_log(self) -> None:
-        """Still in line, so nobody writes: move the log's pages to their place. A log that readers keep from starting
-        anew grows; from time to time they are waited for, a moment."""
+    def _shorten_log(self, pages: int) -> None:
+        """Move the log's pages to their place, while nobody writes. A log that readers keep from starting anew grows;
+        from time to time they are waited for, a moment."""
+        self._shorten_at = pages + _CHECKPOINT_PAGES // 16
+        mode = apsw.SQLITE_CHECKPOINT_FULL
         try:
-            pages, _ = self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_PASSIVE)
-            self._shorten_at = pages + _CHECKPOINT_PAGES // 16
             if pages > self._restart_at:
-                self._restart_at = 2 * pages
+                self._restart_at, mode = 2 * pages, apsw.SQLITE_CHECKPOINT_RESTART
                 self._writer.set_busy_timeout(_RESTART_MS)
-                self._writer.wal_checkpoint(mode=apsw.SQLITE_CHECKPOINT_RESTART)
+            self._writer.wal_checkpoint(mode=mode)
         except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
             pass  # readers stay, or the disk is full: what is committed is in the log, and a later commit tries again
         finally:
@@ -355,14 +355,15 @@ class SqliteDatabase:
             self._level = level
 
     def patiently(self, text: str, params: Sequence[Any], deadline: float) -> list[Row]:
-        """A program that does not stand in our line may hold the lock: try again, with jitter."""
-        while True:
+        """Somebody else may be writing: wait in line, and try again."""
+        for tries in count():
             try:
                 return self.cursor.execute(text, params).fetchall()
             except apsw.BusyError:
-                if monotonic() > deadline:
-                    raise StoreBusy(self.name, None, self.timeout) from None
-                time.sleep(0.001 + os.urandom(1)[0] / 13_000)  # 1 to 20 ms
+                if monotonic() > deadline or self._queue is None:
+                    raise StoreBusy(self.name, holder(self.name), self.timeout) from None
+                self._queue.wait(deadline, tries)
+        raise AssertionError
 
     # ------------------------------------------------------------ commits that share an fsync
 

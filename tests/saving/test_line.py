@@ -1,0 +1,106 @@
+"""The line of writing processes: who was at its front goes on for a moment, and nobody is kept out for long."""
+
+from __future__ import annotations
+
+import fcntl
+import os
+import signal
+import subprocess
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import apsw
+import pytest
+
+import palaver
+from palaver.db import locks
+
+from .support import PATIENCE, query
+
+HOLD = """
+import fcntl, os, sys
+fd = os.open(sys.argv[1] + "-queue", os.O_RDWR)
+fcntl.flock(fd, fcntl.LOCK_EX)
+print("front", flush=True)
+sys.stdin.readline()
+"""
+
+
+class Calls:
+    """The system call, counted."""
+
+    def __init__(self, patch: pytest.MonkeyPatch) -> None:
+        self.count = 0
+        patch.setattr("palaver.db.locks.fcntl", self)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(fcntl, name)
+
+    def flock(self, fd: int, operation: int) -> None:
+        self.count += 1
+        fcntl.flock(fd, operation)
+
+
+@contextmanager
+def somebody_at_the_front(path: str) -> Iterator[subprocess.Popen[str]]:
+    given = [sys.executable, "-c", HOLD, path]
+    process = subprocess.Popen(given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
+    try:
+        assert process.stdout and process.stdout.readline() == "front\n"
+        yield process
+    finally:
+        process.send_signal(signal.SIGCONT)
+        process.communicate("\n", timeout=PATIENCE)
+
+
+def test_a_process_that_writes_on_and_on_stands_in_line_once(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_SLICE", 600.0)
+    with palaver.open(path) as store:
+        session = store.sessions.create("a")
+        session.commit("the first")
+        calls = Calls(monkeypatch)
+        for number in range(20):
+            session.commit(f"message {number}")
+        assert calls.count == 0
+
+
+def test_who_has_written_long_enough_lets_the_front_of_the_line_in(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_SLICE", 0.0)
+    monkeypatch.setattr(locks, "_PATIENCE", 600.0)
+    with palaver.open(path, timeout=0.3) as store:
+        session = store.sessions.create("a")
+        with somebody_at_the_front(path):
+            other = apsw.Connection(path)
+            other.execute("BEGIN IMMEDIATE")  # it is let in at once
+            with pytest.raises(palaver.StoreBusy):
+                session.commit("too late")
+            other.execute("ROLLBACK")
+            other.close()
+        session.commit("in time")
+        assert [message["parts"][0]["text"] for message in session.messages()] == ["in time"]
+
+
+def test_a_process_stopped_at_the_front_keeps_nobody_from_writing(path: str) -> None:
+    with palaver.open(path, timeout=10) as store:
+        session = store.sessions.create("a")
+        with somebody_at_the_front(path) as process:
+            process.send_signal(signal.SIGSTOP)
+            for number in range(3):
+                session.commit(f"message {number}")
+        session.commit("afterwards")
+    assert query(path, "SELECT count(*) FROM chat_messages") == [(4,)]
+
+
+def test_the_lock_is_named_by_its_holder_also_if_that_knows_nothing_of_the_line(path: str) -> None:
+    with palaver.open(path, timeout=0.2) as store:
+        session = store.sessions.create("a")
+        other = apsw.Connection(path)
+        other.execute("BEGIN IMMEDIATE")
+        with pytest.raises(palaver.StoreBusy) as busy:
+            session.commit("never")
+        assert busy.value.holder == f"process {os.getpid()}"
+        other.execute("ROLLBACK")
+        other.close()
+        assert locks.holder(path) is None
