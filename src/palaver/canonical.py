@@ -7,17 +7,22 @@ encoded once. Lone surrogates, which UTF-8 cannot hold, are written as \\uXXXX e
 
 from __future__ import annotations
 
-import hashlib
-import json
 import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import Any, TypeVar
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import msgspec
 
 from .errors import BadValue
+from .later import later
+
+if TYPE_CHECKING:
+    import hashlib
+    import json
+else:
+    later(globals(), "hashlib", "json")
 
 Raw = msgspec.Raw
 MAX_DEPTH = 1_000

@@ -9,7 +9,6 @@ looked for with a word of bits, one for each of its characters; so that this sta
 from __future__ import annotations
 
 import re
-import unicodedata
 from collections.abc import Sequence
 from functools import lru_cache
 
@@ -62,7 +61,11 @@ def check(pattern: str) -> None:
 
 
 def _normal(text: str) -> str:
-    return text if text.isascii() else unicodedata.normalize("NFC", text)
+    if text.isascii():
+        return text
+    import unicodedata  # its tables are large, and mostly there is nothing to look up
+
+    return unicodedata.normalize("NFC", text)
 
 
 # ---------------------------------------------------------------- a path's names

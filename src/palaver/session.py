@@ -10,42 +10,36 @@ from . import canonical
 from .canonical import check_column
 from .clock import monotonic
 from .core import (
-    compaction,
-    context,
     events,
     heads,
     loose,
-    materialise,
     prelude,
-    pruning,
-    queue,
     recovery,
-    refs,
     rows,
     sealing,
     sessions,
     transcript,
-    triggers,
     turns,
     visibility,
-    whole,
 )
-from .core.beginning import Begin, begin_carefully, begin_fast
-from .core.compaction import Compaction
 from .core.heads import Head
 from .core.prelude import InTheWay
 from .core.turns import Entry
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadValue, MessageNotFound, Refused, SessionNotFound, TurnNotFound, TurnSealed
+from .later import later
 from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
-from .modelmessages import convert
-from .recorder import Turn
-from .rulebook import Rulebook
 from .setup import Setup, preview
 
 if TYPE_CHECKING:
+    from . import modelmessages, recorder, rulebook
+    from .core import beginning, compaction, context, materialise, pruning, queue, refs, triggers, whole
+    from .recorder import Turn
     from .store import Store
+else:
+    later(globals(), ".modelmessages", ".recorder", ".rulebook", ".core.beginning", ".core.compaction", ".core.context")
+    later(globals(), ".core.materialise", ".core.pruning", ".core.queue", ".core.refs", ".core.triggers", ".core.whole")
 
 StoredMessage = transcript.Message
 _PLAIN = Setup()
@@ -222,16 +216,16 @@ class Session:
         setup = Setup(**given) if given else _PLAIN
         prepared = rows.prepare(messages, setup.for_user() if given else None)
         facts, room = setup.facts() if given else {}, self._store.room
-        wanted = Begin(
+        wanted = beginning.Begin(
             *(self.id, prepared, expected, preview(prepared), self._store.owner(), facts),
             *(setup.granted, setup.keep_prompt),
         )
         try:
             with self._store.db.write(hard=True) as tx:
-                state = begin_fast(tx, room, wanted)
+                state = beginning.begin_fast(tx, room, wanted)
         except InTheWay:
             with self._store.db.write(hard=True) as tx:
-                state = begin_carefully(tx, room, wanted)
+                state = beginning.begin_carefully(tx, room, wanted)
         return self._store.track(state)
 
     def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
@@ -367,9 +361,9 @@ class Session:
     # ------------------------------------------------------------ what a model sees
 
     @property
-    def permissions(self) -> Rulebook:
+    def permissions(self) -> rulebook.Rulebook:
         """The session's own rules: add, remove, list, evaluate."""
-        return Rulebook(self._store, self.id)
+        return rulebook.Rulebook(self._store, self.id)
 
     def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
@@ -383,7 +377,7 @@ class Session:
 
     def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
-        return convert(self.context(system=system))
+        return modelmessages.convert(self.context(system=system))
 
     def compact(
         self, summary: str, keep_from: str | TurnInfo | None = None, expected: int | None = None, **given: Any
@@ -392,7 +386,7 @@ class Session:
         `context()` stops at the summary. Also: `compaction_type`, `model`, `provider`, `trigger`, `auto`, `overflow`,
         `metadata`, `tokens_before`, `tokens_after`, `summary_tokens`, `summarization_input_tokens`,
         `summarization_output_tokens`, `duration_ms`."""
-        said = Compaction.of(summary, given)
+        said = compaction.Compaction.of(summary, given)
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=1, moving_on=True)
             head = loose.adopt_beside(tx, head)
@@ -529,7 +523,7 @@ class Moment:
 def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
     if place is None or isinstance(place, str):
         return place
-    if isinstance(place, TurnInfo | Turn):
+    if isinstance(place, TurnInfo | recorder.Turn):
         return place.id
     if isinstance(place, dict) and isinstance(place.get("id"), str):
         return str(place["id"])

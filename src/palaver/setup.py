@@ -3,17 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from hashlib import sha256
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import canonical
 from .canonical import check_column
 from .clock import now_ms
-from .core import previews, rows, sessions, triggers
+from .core import previews, rows, sessions
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadValue
-from .permissions import check_rule, usable
+from .later import later
+
+if TYPE_CHECKING:
+    import hashlib
+
+    from . import permissions
+    from .core import triggers
+else:
+    later(globals(), "hashlib", ".permissions", ".core.triggers")
 
 
 class Setup:
@@ -33,12 +40,12 @@ class Setup:
         self.model = None if model is None else sessions.as_model(model)
         self.agent = check_column("agent", agent)
         self.prompt = canonical.check_text("system prompt", system_prompt)
-        self.digest = None if system_prompt is None else sha256(system_prompt.encode()).hexdigest()
-        self.trigger = triggers.envelope(trigger)
+        self.digest = None if system_prompt is None else hashlib.sha256(system_prompt.encode()).hexdigest()
+        self.trigger = None if trigger is None else triggers.envelope(trigger)
         self.snapshot_id = check_column("snapshot_id", snapshot_id)
         self.toolset = check_column("toolset", toolset)
         self.tools = None if tools is None else _names(tools)
-        self.rules = None if permissions is None else [check_rule(rule, "project") for rule in permissions]
+        self.rules = None if permissions is None else _checked(permissions)
 
     def for_user(self) -> dict[str, Any]:
         given = {"model": self.model, "agent": self.agent, "snapshot_id": self.snapshot_id, "trigger": self.trigger}
@@ -66,13 +73,17 @@ class Setup:
 
     def granted(self, stored: str | None) -> dict[str, Any]:
         """The rules in force now: the host's that were given, and the session's own."""
-        own = usable(canonical.parse(stored)) if stored is not None and stored != "[]" else []
+        own = permissions.usable(canonical.parse(stored)) if stored is not None and stored != "[]" else []
         return {"permissions_granted": [*(self.rules or ()), *own]} if self.rules or own else {}
 
     def refuse_snapshots(self) -> None:
         """What is in force when a message is sent is not what is in force when it is begun."""
         if self.toolset is not None or self.tools is not None or self.rules is not None:
             raise BadValue("toolset, tools and permissions are of the turn that begins: give them to claim()")
+
+
+def _checked(rules: Iterable[Any]) -> list[dict[str, Any]]:
+    return [permissions.check_rule(rule, "project") for rule in rules]
 
 
 def _names(given: Iterable[str]) -> list[str]:

@@ -8,13 +8,12 @@ import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from types import TracebackType
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from . import eventlog, ids, places
 from .canonical import check_column
 from .clock import monotonic, now_ms
 from .core import heads, metadata, prelude, sessions, trimming
-from .core.journal import LOGGED, JournaledDatabase
 from .core.prelude import Room
 from .core.turns import OpenTurn
 from .db.database import Database, Engine, Life, Tx
@@ -22,10 +21,17 @@ from .db.queries import Q
 from .db.sqlite import SqliteDatabase
 from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, StoreError, TurnSealed
 from .keeper import Keeper, put_off
+from .later import later
 from .model import Page, Problem, SessionInfo
-from .recorder import Turn
 from .saving import Policy, refuse_number
 from .session import Session
+
+if TYPE_CHECKING:
+    from . import recorder
+    from .core import journal
+    from .recorder import Turn
+else:
+    later(globals(), ".recorder", ".core.journal")
 
 _ENGINE = ("create", "durability", "timeout")
 _POSTGRES = ("lease", "pooler")
@@ -114,7 +120,7 @@ class Store:
             mode = eventlog.choose(self.db, events)
             self._engine.expect_setting("events", mode, eventlog.LIVE)
             if mode == eventlog.FULL:
-                self.db = JournaledDatabase(self.db)
+                self.db = journal.JournaledDatabase(self.db)
             self.recover()
         except BaseException:
             self.db.close()
@@ -216,7 +222,7 @@ class Store:
         scratch = SqliteDatabase(":memory:")
         try:
             with self._engine.write(hard=True) as tx:
-                problem = rebuilding.replay(tx, session_id, scratch, LOGGED)
+                problem = rebuilding.replay(tx, session_id, scratch, journal.LOGGED)
                 with scratch.read() as made:
                     return [problem] if problem else list(rebuilding.compare(tx, session_id, made, fix=fix))
         finally:
@@ -261,7 +267,7 @@ class Store:
         return self._owner.sign_in()
 
     def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
-        turn = Turn(
+        turn = recorder.Turn(
             self.db,
             self.room,
             state,

@@ -12,7 +12,7 @@ import palaver
 
 ROOT = Path(palaver.__file__).parent
 LAYERS = [
-    {"errors", "clock", "places"},
+    {"errors", "clock", "later", "places"},
     {"ids", "canonical"},
     {"model", "chunks", "partial_json"},
     {"folding", "globs"},
@@ -49,6 +49,9 @@ def imports(path: Path, source: str) -> Iterator[str]:
             yield from [node.module.split(".")[0]] if node.module else (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "palaver":
             yield from node.module.split(".")[1:2] or ["__init__"]
+        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "later":
+            named = [ast.literal_eval(name) for name in node.args[1:]]
+            yield from (name.split(".")[1] for name in named if name.startswith("."))
         elif isinstance(node, ast.Import):
             yield from ("__init__" for alias in node.names if alias.name.split(".")[0] == "palaver")
 
@@ -65,6 +68,8 @@ def test_no_arrow_points_up() -> None:
 
 def test_an_arrow_that_points_up_is_seen() -> None:
     assert arrows_up(ROOT / "core" / "planted.py", "from ..store import Store") == ["core → store"]
+    later = 'later(globals(), "json", ".db.sqlite", ".store")'
+    assert arrows_up(ROOT / "core" / "planted.py", later) == ["core → store"]
     assert arrows_up(ROOT / "planted_db.py".replace("planted_db", "ids"), "from . import folding") == ["ids → folding"]
 
 

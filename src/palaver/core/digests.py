@@ -10,9 +10,15 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import lru_cache
-from hashlib import sha256
+from typing import TYPE_CHECKING
 
 from ..canonical import digest
+from ..later import later
+
+if TYPE_CHECKING:
+    import hashlib
+else:
+    later(globals(), "hashlib")
 
 TAG = b"palaver turn 1"
 _LARGE = 1 << 20
@@ -37,8 +43,8 @@ def leaf(salt: bytes, kind: str, stored: str) -> bytes:
     body, size = stored.encode(), _SALT if len(salt) == 16 else len(salt).to_bytes(8, "big")
     head = b"".join((size, salt, _named(kind), len(body).to_bytes(8, "big")))
     if len(body) < _LARGE:
-        return sha256(head + body).digest()
-    hashed = sha256(head)
+        return hashlib.sha256(head + body).digest()
+    hashed = hashlib.sha256(head)
     hashed.update(body)  # without a copy of it
     return hashed.digest()
 

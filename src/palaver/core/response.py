@@ -5,15 +5,22 @@ The rows follow the fold. A row that already holds what the fold says is not wri
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from .. import canonical, ids
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from ..folding import MISSING
+from ..later import later
 from ..model import Usage
 from . import heads, metadata
 from .rows import tool_columns
 from .turns import NOTHING, OpenTurn, sealed_error
+
+if TYPE_CHECKING:
+    from .. import folding
+else:
+    later(globals(), ".folding")
 
 assert Q.respond_head.names == ("now", "session", "turn", "fence")
 assert Q.set_response.names == ("response", "turn", "fence")
@@ -117,7 +124,7 @@ def write_metadata(tx: Tx, turn: OpenTurn) -> None:
 
 def _count_metadata_usage(tx: Tx, turn: OpenTurn) -> None:
     """`messageMetadata.usage` is the whole usage so far: only what is new is added. It wins over what we were told."""
-    if turn.fold.metadata is MISSING:
+    if turn.fold.metadata is folding.MISSING:
         return
     given = Usage.from_metadata(canonical.parse(turn.given_metadata))
     if given is None:

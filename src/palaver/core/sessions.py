@@ -2,9 +2,7 @@
 
 from __future__ import annotations
 
-import base64
-import binascii
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import canonical, ids
 from ..canonical import check_column
@@ -12,10 +10,18 @@ from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q, Query
 from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound, TurnNotFound
+from ..later import later
 from ..model import Page, SessionInfo, Usage
-from . import heads, metadata, pending, prelude, recovery, refs, turns
+from . import heads, metadata, pending, prelude, recovery, turns
 from .heads import Head
 from .prelude import Room
+
+if TYPE_CHECKING:
+    import base64
+
+    from . import refs
+else:
+    later(globals(), "base64", ".core.refs")
 
 FAR = 2**62
 UNKNOWN_MODEL = '{"provider_id":"","model_id":""}'
@@ -220,7 +226,7 @@ def _read_cursor(text: str, order: str) -> tuple[int, str]:
         if kind != order or not session_id or not 0 <= int(at) < FAR:
             raise ValueError
         return int(at), session_id
-    except (ValueError, binascii.Error):
+    except ValueError:
         raise BadValue(f"{text!r} is not a cursor; take the one of the page before") from None
 
 

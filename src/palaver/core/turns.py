@@ -7,18 +7,24 @@ the rows and events.
 
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-from .. import canonical, chunks, ids
+from .. import canonical, ids
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import TurnNotFound, TurnSealed
-from ..folding import MISSING, Fold
+from ..later import later
 from ..model import Usage
 from . import heads
 from .heads import Head, Thread
 from .rows import NewMessage, NewPart
+
+if TYPE_CHECKING:
+    from .. import chunks, folding
+    from ..folding import Fold
+else:
+    later(globals(), ".chunks", ".folding")
 
 NOTHING = Usage()
 OWN_FACTS = ("abort_reason", "error")  # of a turn that is open, in memory until the seal
@@ -115,7 +121,7 @@ class OpenTurn:
     def given_metadata(self) -> str:
         """The response's metadata without the keys we own: what its leaf covers."""
         value = self.fold.metadata
-        return "{}" if value is MISSING else canonical.dump(value)
+        return "{}" if value is folding.MISSING else canonical.dump(value)
 
     @property
     def row_usage(self) -> str | None:
@@ -128,7 +134,7 @@ def new_fold(facts: dict[str, Any]) -> Fold:
     message: dict[str, Any] = {"id": "", "role": "assistant", "parts": []}
     if start:
         message["metadata"] = dict(start)
-    return Fold(message, resets=False)
+    return folding.Fold(message, resets=False)
 
 
 # ---------------------------------------------------------------- begin

@@ -1,8 +1,8 @@
 """The SQLite engine: one file in WAL mode, one writing connection, readers with snapshots of their own.
 
 Writers of all processes stand in one line (`locks.WriteQueue`), and its front tries BEGIN IMMEDIATE; threads of this
-process stand before that in a line of their own, and share a commit where each would need an fsync. In one process only this library
-opens the database files, and nothing else ever does: closing any descriptor of them would drop SQLite's locks.
+process stand before that in a line of their own, and share a commit where each would need an fsync. In one process only
+this library opens the database files, and nothing else ever does: closing one would drop SQLite's locks.
 """
 
 from __future__ import annotations

@@ -1,0 +1,28 @@
+"""Modules that are imported when they are first used: who only reads starts without what only writers need."""
+
+from __future__ import annotations
+
+TYPE_CHECKING = False  # typing's own would cost its import
+if TYPE_CHECKING:
+    from typing import Any
+
+
+class _Standin:
+    """Stands where a module will be. The first name that is asked of it imports the module, which takes its place."""
+
+    def __init__(self, namespace: dict[str, Any], name: str) -> None:
+        self._namespace, self._name = namespace, name
+
+    def __getattr__(self, attribute: str) -> Any:
+        from importlib import import_module
+
+        module = import_module(self._name, "palaver")
+        self._namespace[self._name.rpartition(".")[2]] = module
+        return getattr(module, attribute)
+
+
+def later(namespace: dict[str, Any], *names: str) -> None:
+    """`later(globals(), "json", ".core.whole")`: as `import json` and `from .core import whole`, when they are needed;
+    a name that begins with a dot is ours."""
+    for name in names:
+        namespace[name.rpartition(".")[2]] = _Standin(namespace, name)
