@@ -34,6 +34,7 @@ _raw_object = msgspec.json.Decoder(dict[str, Raw]).decode
 _raw_array = msgspec.json.Decoder(list[Raw]).decode
 _T = TypeVar("_T")
 _PLAIN = (str, bool, int, type(None))
+_SIZES = [size.to_bytes(8, "big") for size in range(256)]  # as digests write them
 
 
 def encode(value: Any) -> str:
@@ -155,7 +156,10 @@ def has_surrogates(text: str) -> bool:
 
 def digest(*fields: bytes) -> bytes:
     """SHA-256 over length-prefixed fields, so that no two lists of fields share their bytes."""
-    return hashlib.sha256(b"".join([len(f).to_bytes(8, "big") + f for f in fields])).digest()
+    try:
+        return hashlib.sha256(b"".join([_SIZES[len(f)] + f for f in fields])).digest()
+    except IndexError:  # a long one
+        return hashlib.sha256(b"".join([len(f).to_bytes(8, "big") + f for f in fields])).digest()
 
 
 # ---------------------------------------------------------------- inside

@@ -14,6 +14,7 @@ from .core import (
     heads,
     loose,
     prelude,
+    previews,
     recovery,
     rows,
     sealing,
@@ -30,7 +31,7 @@ from .db.queries import Q
 from .errors import BadValue, MessageNotFound, Refused, SessionNotFound, TurnNotFound, TurnSealed
 from .later import later
 from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
-from .setup import Setup, preview
+from .setup import Setup
 
 if TYPE_CHECKING:
     from . import modelmessages, recorder, rulebook
@@ -217,8 +218,7 @@ class Session:
         prepared = rows.prepare(messages, setup.for_user() if given else None)
         facts, room = setup.facts() if given else {}, self._store.room
         wanted = beginning.Begin(
-            *(self.id, prepared, expected, preview(prepared), self._store.owner(), facts),
-            *(setup.granted, setup.keep_prompt),
+            *(self.id, prepared, expected, self._store.owner(), facts, setup.granted, setup.keep_prompt),
         )
         try:
             with self._store.db.write(hard=True) as tx:
@@ -236,8 +236,8 @@ class Session:
         prepared = rows.prepare(messages, setup.for_user() if given else None)
         if not prepared:
             raise BadValue("a turn that is committed whole needs at least one message")
-        room, words = self._store.room, preview(prepared)
-        turn = whole.Whole(self.id, prepared, expected, setup.facts() if given else {}, words, setup.rules)
+        room = self._store.room
+        turn = whole.Whole(self.id, prepared, expected, setup.facts() if given else {}, setup.rules)
         try:
             with self._store.db.write(hard=True) as tx:
                 info, tip = whole.commit_fast(tx, room, turn)
@@ -270,7 +270,7 @@ class Session:
                 self.id,
                 expected=expected,
                 stamps=len(prepared),
-                preview=preview(prepared),
+                preview=previews.of(prepared),
                 moving_on=True,
             )
             parent, before, known_as = _sibling_place(tx, head, message, editing=content is not None)

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import canonical
 from .canonical import check_column
 from .clock import now_ms
-from .core import previews, rows, sessions
+from .core import sessions
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadValue
@@ -91,8 +91,3 @@ def _names(given: Iterable[str]) -> list[str]:
     if isinstance(given, str) or any(not isinstance(name, str) for name in names):
         raise BadValue("tools are a list of names")
     return names
-
-
-def preview(prepared: Iterable[rows.NewMessage]) -> str | None:
-    words = (m.text for m in prepared if m.role == "user")
-    return previews.shorten(next((w for w in words if w), None))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
@@ -17,11 +18,16 @@ _HEADER, _FRAME = 32, 24 + PAGE
 
 @contextmanager
 def statements() -> Iterator[list[str]]:
-    """Every statement that connections run which are opened inside, in order."""
+    """Every statement of this thread on connections that are opened inside, in order; housekeeping is not counted."""
     run: list[str] = []
+    counted = threading.current_thread()
+
+    def note(event: dict[str, Any]) -> None:
+        if threading.current_thread() is counted:
+            run.append(event["sql"])
 
     def watch(connection: apsw.Connection) -> None:
-        connection.trace_v2(apsw.SQLITE_TRACE_STMT, lambda event: run.append(event["sql"]))
+        connection.trace_v2(apsw.SQLITE_TRACE_STMT, note)
 
     apsw.connection_hooks.append(watch)
     try:

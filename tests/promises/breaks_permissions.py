@@ -10,13 +10,14 @@ from .sabotage import planted
 @planted
 def snapshots_name_the_rules_of_now() -> None:
     """Changing a session's rules changes what its old turns were granted."""
+    from palaver.db.queries import Query
     from palaver.rulebook import Rulebook
 
     write = Rulebook._write
 
     def everywhere(self: Any, tx: Any, rules: Any, *rest: Any) -> None:
         write(self, tx, rules, *rest)
-        tx._execute("UPDATE turns SET facts_json = json_remove(facts_json, '$.permissions_granted')", ())
+        tx.take(Query("planted", "UPDATE turns SET facts_json = json_remove(facts_json, '$.permissions_granted')"))
 
     Rulebook._write = everywhere  # type: ignore[method-assign]
 

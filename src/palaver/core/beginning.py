@@ -10,13 +10,13 @@ from typing import Any, NamedTuple
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from . import prelude, triggers, turns
+from . import prelude, previews, triggers, turns
 from .heads import Head, Thread
 from .prelude import InTheWay, Room, refuse_loose
 from .rows import NewMessage
 from .turns import OpenTurn
 
-assert Q.begin_head.names == ("now", "session", "stamps", "preview", "expected")
+assert Q.begin_head.names == ("now", "session", "stamps", "expected")
 
 
 class Begin(NamedTuple):
@@ -25,7 +25,6 @@ class Begin(NamedTuple):
     session_id: str
     messages: list[NewMessage]
     expected: int | None
-    preview: str | None
     owner: str
     facts: dict[str, Any]
     granted: Callable[[str | None], dict[str, Any]]  # the snapshot of permissions, from the session's own rules
@@ -34,10 +33,12 @@ class Begin(NamedTuple):
 
 def begin_fast(tx: Tx, room: Room, given: Begin) -> OpenTurn:
     session_id, messages = given.session_id, given.messages
-    found = tx.take(Q.begin_head, now_ms(), session_id, len(messages), given.preview, given.expected)
+    found = tx.take(Q.begin_head, now_ms(), session_id, len(messages), given.expected)
     if not found or found[0][5] is None:
         raise InTheWay
-    parent_id, revision, seq, at, looked_at, rules = found[0]
+    parent_id, revision, seq, at, looked_at, rules, has_no_preview = found[0]
+    if has_no_preview:
+        previews.put(tx, session_id, messages)
     head = Head(session_id, parent_id, revision, seq, at, looked_at, None, None, 0)
     if not room.looks.is_fresh(session_id, tx.generation()):
         refuse_loose(tx, room, head)
@@ -51,7 +52,7 @@ def begin_carefully(tx: Tx, room: Room, given: Begin) -> OpenTurn:
         given.session_id,
         expected=given.expected,
         stamps=len(given.messages),
-        preview=given.preview,
+        preview=previews.of(given.messages),
         moving_on=True,
     )
     row = tx.one(Q.get_permissions, session=given.session_id)

@@ -2,12 +2,28 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .. import canonical
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import BadValue
+from .rows import NewMessage
 
 LENGTH = 200
+
+
+def of(messages: Iterable[NewMessage]) -> str | None:
+    """What messages give for a preview: the first words of a user in them."""
+    words = (message.text for message in messages if message.role == "user")
+    return shorten(next((text for text in words if text), None))
+
+
+def put(tx: Tx, session_id: str, messages: Iterable[NewMessage]) -> None:
+    """The preview of a session that has none yet."""
+    words = of(messages)
+    if words is not None:
+        tx.later(Q.set_preview, session=session_id, preview=words)
 
 
 def shorten(text: str | None) -> str | None:

@@ -79,17 +79,22 @@ def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessa
         role = _plain(role)
     if role not in ROLES:
         raise BadValue(f"role is user, assistant or system, not {role!r}")
-    parts = [prepare_part(p) for p in _parts_of(message)]
+    given_parts = message.get("parts")
+    if type(given_parts) is not list or "content" in message:
+        given_parts = _parts_of(message)
+    parts = [prepare_part(part) for part in given_parts]
     if not parts and role != "assistant":
         raise BadValue(f"a {role} message needs at least one part")
-    text = metadata.as_given(message.get("metadata"))
+    about = message.get("metadata")
+    text = "{}" if about is None else metadata.as_given(about)
     client_id = _client_id(message["id"]) if "id" in message else None
     return NewMessage(role, _with_extra(text, extra) if extra else text, parts, client_id, text)
 
 
 def prepare_part(given: Any) -> NewPart:
     if type(given) is dict and given.get("type") == "text" and type(given.get("text")) is str:
-        return NewPart("text", canonical.encode(given), None, None, given["text"])  # said most: no second look
+        text = canonical.dump(given) if len(given) == 2 else canonical.encode(given)  # two texts: said most
+        return NewPart("text", text, None, None, given["text"])
     text = bytes(given).decode() if isinstance(given, _TEXT) else canonical.encode(given)
     part = canonical.parse(text)
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
@@ -156,8 +161,6 @@ def _parts_of(message: dict[str, Any]) -> list[Any]:
             raise BadValue("`content` is text; give anything else as `parts`")
         return [{"type": "text", "text": content}]
     parts = message.get("parts", [])
-    if type(parts) is list:
-        return parts
     if isinstance(parts, Raw):
         parts = canonical.open_array(parts)
     if not isinstance(parts, (list, tuple)):

@@ -20,7 +20,7 @@ from .rows import NewMessage
 from .tips import Tip
 from .turns import NOTHING, OpenTurn
 
-assert Q.advance_head.names == ("turn", "now", "session", "stamps", "preview", "expected")
+assert Q.advance_head.names == ("turn", "now", "session", "stamps", "expected")
 assert Q.insert_sealed_turn.names == (
     *("id", "parent", "session", "revision", "begin_seq", "kind", "status", "now", "digest", "depth", "thread_tokens"),
     *("thread_messages", "response", "input", "output", "reasoning", "cache_read", "cache_write", "cost", "told"),
@@ -34,7 +34,6 @@ class Whole(NamedTuple):
     messages: list[NewMessage]
     expected: int | None
     facts: dict[str, Any]
-    preview: str | None
     rules: list[dict[str, Any]] | None = None  # of the host; the session's own are added
 
     def under(self, stored: str | None) -> Whole:
@@ -47,10 +46,12 @@ class Whole(NamedTuple):
 def commit_fast(tx: Tx, room: Room, given: Whole) -> tuple[TurnInfo, Tip]:
     """The path that most appends take: every call on it counts, so it is written out."""
     session_id, messages, turn_id, now = given.session_id, given.messages, ids.mint(ids.TURN), now_ms()
-    found = tx.take(Q.advance_head, turn_id, now, session_id, len(messages), given.preview, given.expected)
+    found = tx.take(Q.advance_head, turn_id, now, session_id, len(messages), given.expected)
     if not found or found[0][5] is None:
         raise InTheWay
-    parent_id, revision, seq, at, looked_at, rules = found[0]
+    parent_id, revision, seq, at, looked_at, rules, has_no_preview = found[0]
+    if has_no_preview:
+        previews.put(tx, session_id, messages)
     if not room.looks.is_fresh(session_id, tx.generation()):
         refuse_loose(tx, room, Head(session_id, turn_id, revision, seq, at, looked_at, None, None, 0))
     if given.facts or given.rules or rules != "[]":
@@ -119,7 +120,7 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
         given.session_id,
         expected=given.expected,
         stamps=len(given.messages),
-        preview=given.preview,
+        preview=previews.of(given.messages),
         moving_on=True,
     )
     row = tx.one(Q.get_permissions, session=given.session_id)

@@ -263,7 +263,8 @@ class SqliteDatabase:
         try:
             if self._is_doubtful and os.access(self.name, os.W_OK):
                 self._connect_anew()
-            self._sync(level)
+            if level != self._level:
+                self._sync(level)
         except BaseException as error:
             self.leave()
             if isinstance(error, apsw.Error):
@@ -350,9 +351,8 @@ class SqliteDatabase:
 
     def _sync(self, level: int) -> None:
         """`synchronous` is refused inside a transaction, so it is set before one; it stays as it is."""
-        if level != self._level:
-            self.cursor.execute(f"PRAGMA synchronous={level}")
-            self._level = level
+        self.cursor.execute(f"PRAGMA synchronous={level}")
+        self._level = level
 
     def patiently(self, text: str, params: Sequence[Any], deadline: float) -> list[Row]:
         """Somebody else may be writing: wait in line, and try again."""

@@ -204,10 +204,12 @@ class Write(Statements):
             self._db.roll_back()  # after an I/O error only a whole rollback helps
 
     def all(self, query: Query, **params: Any) -> list[Row]:
-        return self._execute(query.text, query.bind(params))
+        return self.take(query, *query.bind(params))
 
     def take(self, query: Query, *values: Any) -> list[Row]:
-        return self._execute(query.text, values)
+        if self._waiting or not self._begun:
+            self._run_waiting()
+        return self._cursor.execute(query.text, values).fetchall()
 
     def later(self, query: Query, **params: Any) -> None:
         self._waiting.append((query.text, query.bind(params)))
@@ -232,11 +234,6 @@ class Write(Statements):
             self._begin()
         return self._generation
 
-    def _execute(self, text: str, params: Sequence[Any]) -> list[Row]:
-        if self._waiting or not self._begun:
-            self._run_waiting()
-        return self._cursor.execute(text, params).fetchall()
-
     def _run_waiting(self) -> None:
         if not self._begun:
             self._begin()
@@ -252,5 +249,9 @@ class Write(Statements):
             self._generation = self._group.generation
             self._cursor.execute("SAVEPOINT member")
             return
-        self._generation = int(self._db.patiently(_BEGIN, (), self._deadline)[0][0])
+        try:
+            found: list[Row] = self._cursor.execute(_BEGIN).fetchall()
+        except apsw.BusyError:
+            found = self._db.patiently(_BEGIN, (), self._deadline)
+        self._generation = found[0][0]
         self._db.check_schema(self._generation)

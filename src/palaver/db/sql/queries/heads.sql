@@ -22,12 +22,11 @@ UPDATE heads
        last_at = greatest(last_at + 1, :now, coalesce((
            SELECT max(m.created_at) + 1 FROM chat_messages m
             WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
-       event_seq = event_seq + 1, -- no turn is open, so none has counted past it
-       preview = coalesce(preview, :preview)
+       event_seq = event_seq + 1 -- no turn is open, so none has counted past it
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL);
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL;
 
 -- name: begin_head
 -- The same for a turn that is begun: the head stays where it is.
@@ -35,12 +34,11 @@ UPDATE heads
    SET last_at = greatest(last_at + 1, :now, coalesce((
            SELECT max(m.created_at) + 1 FROM chat_messages m
             WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
-       event_seq = event_seq + 1,
-       preview = coalesce(preview, :preview)
+       event_seq = event_seq + 1
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
 RETURNING turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL);
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL;
 
 -- name: respond_head
 -- The first chunk of an open turn: a stamp for its message, a number for the chunk. No row: the turn is not ours.
