@@ -24,7 +24,7 @@ from .server import Given, Server
 from .steps import VERBS, Player, Step
 
 SEED = 20_250_101
-RUNS, LONG, STEPS = 20, 300, 50
+RUNS, LONG, STEPS = 30, 300, 50
 REFUSED = """
 HeadConflict TurnSealed TurnWaiting TurnNotFound MessageNotFound SessionNotFound SessionArchived SessionDeleted ChunkGap
 ChunkError AliasTaken BadValue Refused NothingToUndo UsageConflict QueueConflict MessageCancelled MessageFired NotOnPath
