@@ -18,7 +18,7 @@ from typing import Any
 
 import palaver
 from palaver import clock
-from palaver.db import sqlite
+from palaver.db import wal
 
 from . import sabotage, vfs
 from .history import Log
@@ -439,7 +439,7 @@ def run(options: dict[str, Any]) -> None:
     if "kill_at" in options:
         vfs.count_writes(options["kill_at"])
     if "checkpoint_pages" in options:
-        sqlite._CHECKPOINT_PAGES = options["checkpoint_pages"]
+        wal.CHECKPOINT_PAGES = options["checkpoint_pages"]
     if options.get("repeatable"):
         write_the_same_pages()
     worker = Worker(options)

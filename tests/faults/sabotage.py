@@ -9,7 +9,7 @@ from typing import Any
 
 import palaver
 from palaver import ids, keeper, recorder, store
-from palaver.db import locks, queries, sqlite
+from palaver.db import locks, queries, sqlite, wal
 from palaver.db.sqlite import SqliteDatabase
 
 
@@ -160,7 +160,7 @@ def children_clean_up() -> None:
 
 def log_never_shortened() -> None:
     """Nobody moves the log's pages to their place."""
-    SqliteDatabase._shorten_log = lambda self, pages: None  # type: ignore[method-assign]
+    wal.WriteAheadLog._shorten = lambda self, pages: None  # type: ignore[method-assign]
 
 
 def clock_not_floored() -> None:

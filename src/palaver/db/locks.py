@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from ..clock import monotonic
 
-_SLICE = 0.005  # seconds
+_SLICE = 0.003  # seconds
 _PATIENCE = 0.25
 _LOOK, _SELDOM = 0.0005, 0.02
 _WRITER = 120  # the byte that SQLite's writer has locked

@@ -16,13 +16,14 @@ import apsw
 
 from ..clock import monotonic
 from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreReadOnly
-from . import filesystem, migrate
+from . import filesystem, migrate, wal
 from .explaining import explain
 from .grouping import Group
 from .locks import WriteQueue, holder
 from .owners import FileLife
 from .queries import Q, Query
 from .transactions import MemoryRead, Read, Write
+from .wal import WriteAheadLog
 from .watching import Watch
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
@@ -34,12 +35,6 @@ if TYPE_CHECKING:
 
 NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
-_PAGE_SIZE = 2048
-_CHECKPOINT_PAGES = 4000
-_COUNT_EVERY = 100  # pages that this process has written
-_PAGES_WRITTEN = apsw.SQLITE_DBSTATUS_CACHE_WRITE
-_LARGEST_WAL = 16 << 20  # bytes; above it the log is started anew, even if readers must be waited for a moment
-_RESTART_MS = 20
 _OPENING_MS = 5000
 
 _forks = 0
@@ -71,9 +66,6 @@ class SqliteDatabase:
         self._lock = threading.Lock()
         self._line: dict[object, None] = {}  # threads that wait for the lock
         self._group: Group | None = None
-        self._log_pages: int | None = None  # as the last commit that counted them found
-        self._counted_at = 0  # how many pages had been written when the log was counted
-        self._shorten_at, self._restart_at = 0, 0  # pages
         self._watchers = 0
         self._written = threading.Condition()
         self._readers: list[apsw.Connection] = []
@@ -206,12 +198,12 @@ class SqliteDatabase:
     def _set_up(self, connection: apsw.Connection) -> None:
         """First open creates the schema; the queue keeps sixteen first openers out of each other's way."""
         connection.execute("PRAGMA synchronous=NORMAL").fetchall()
-        connection.execute(f"PRAGMA journal_size_limit={_LARGEST_WAL}").fetchall()
+        connection.execute(f"PRAGMA journal_size_limit={wal.LARGEST}").fetchall()
         if not migrate.is_current(connection, self.name):
             if not self._create:
                 migrate.refuse_strangers(connection, self.name)
             with self._in_line():
-                connection.execute(f"PRAGMA page_size={_PAGE_SIZE}").fetchall()
+                connection.execute(f"PRAGMA page_size={wal.PAGE_SIZE}").fetchall()
                 migrate.migrate(connection, self.name)
         if not self.memory and connection.execute("PRAGMA journal_mode").fetchall() != [("wal",)]:
             with self._in_line():
@@ -219,9 +211,8 @@ class SqliteDatabase:
         self._go_to_work(connection)
 
     def _go_to_work(self, connection: apsw.Connection) -> None:
-        connection.set_busy_timeout(0)  # from here on `patiently` waits, with jitter, and to the caller's deadline
-        connection.wal_autocheckpoint(0)  # `_shorten_log` does that
-        self._counted_at = 0
+        connection.set_busy_timeout(0)  # from here on `patiently` waits, in line, and to the caller's deadline
+        self._log = WriteAheadLog(connection)
 
     @contextmanager
     def _in_line(self) -> Iterator[None]:
@@ -280,7 +271,7 @@ class SqliteDatabase:
         self._writer.close()
         self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
         self.cursor, self._level = self._writer.cursor(), NORMAL
-        for pragma in ("synchronous=NORMAL", f"journal_size_limit={_LARGEST_WAL}"):
+        for pragma in ("synchronous=NORMAL", f"journal_size_limit={wal.LARGEST}"):
             self._writer.execute(f"PRAGMA {pragma}").fetchall()
         self._go_to_work(self._writer)
         self._is_doubtful = False
@@ -297,8 +288,7 @@ class SqliteDatabase:
     def leave(self, *, wrote: bool = True) -> None:
         self.writes += wrote
         try:
-            if self._writer.status(_PAGES_WRITTEN)[0] - self._counted_at >= _COUNT_EVERY:
-                self._look_after_log()
+            self._log.look_after()
         finally:
             try:
                 if self._queue:
@@ -315,39 +305,6 @@ class SqliteDatabase:
             self._watchers += 1
             self._written.wait(seconds)
             self._watchers -= 1
-
-    def _look_after_log(self) -> None:
-        """Let the next commit count the log, in which other processes write, too; after that one, see whether it is
-        long. A hook takes time, so it is there for one commit in many."""
-        if self._log_pages is None:
-            self._writer.set_wal_hook(self._count_log)
-            return
-        pages, self._log_pages = self._log_pages, None
-        self._writer.set_wal_hook(None)
-        self._counted_at = self._writer.status(_PAGES_WRITTEN)[0]
-        if pages < _CHECKPOINT_PAGES:
-            self._shorten_at, self._restart_at = _CHECKPOINT_PAGES, _LARGEST_WAL // _PAGE_SIZE
-        elif pages >= self._shorten_at:
-            self._shorten_log(pages)
-
-    def _count_log(self, connection: apsw.Connection, name: str, pages: int) -> int:
-        self._log_pages = pages
-        return apsw.SQLITE_OK
-
-    def _shorten_log(self, pages: int) -> None:
-        """Move the log's pages to their place, while nobody writes. A log that readers keep from starting anew grows;
-        from time to time they are waited for, a moment."""
-        self._shorten_at = pages + _CHECKPOINT_PAGES // 16
-        mode = apsw.SQLITE_CHECKPOINT_FULL
-        try:
-            if pages > self._restart_at:
-                self._restart_at, mode = 2 * pages, apsw.SQLITE_CHECKPOINT_RESTART
-                self._writer.set_busy_timeout(_RESTART_MS)
-            self._writer.wal_checkpoint(mode=mode)
-        except (apsw.BusyError, apsw.LockedError, apsw.FullError, apsw.IOError):
-            pass  # readers stay, or the disk is full: what is committed is in the log, and a later commit tries again
-        finally:
-            self._writer.set_busy_timeout(0)
 
     def _sync(self, level: int) -> None:
         """`synchronous` is refused inside a transaction, so it is set before one; it stays as it is."""
