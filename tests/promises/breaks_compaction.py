@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from .sabotage import planted
@@ -39,10 +40,11 @@ def data_compaction_may_be_committed() -> None:
 
 @planted
 def prompts_are_named_by_their_stripped_text() -> None:
-    import palaver.setup
+    from hashlib import sha256
 
-    real = palaver.setup.sha256
-    palaver.setup.sha256 = lambda text: real(text.strip())  # type: ignore[attr-defined]
+    from palaver import setup
+
+    setup.hashlib = SimpleNamespace(sha256=lambda text: sha256(text.strip()))  # type: ignore[attr-defined]
 
 
 @planted

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import Any
 
 from .sabotage import planted
@@ -208,4 +209,4 @@ def prompt_digest_covers_half() -> None:
 
     from palaver import setup
 
-    setup.sha256 = lambda body: sha256(body[:40])  # type: ignore[attr-defined]
+    setup.hashlib = SimpleNamespace(sha256=lambda body: sha256(body[:40]))  # type: ignore[attr-defined]

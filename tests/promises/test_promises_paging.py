@@ -14,6 +14,7 @@ WRITER = """
 import sys, palaver
 store = palaver.open(sys.argv[1])
 old = [store.sessions.get(id) for id in sys.argv[2:]]
+old[0].commit("touched")                           # it is at work
 print("go", flush=True)
 for number in range(10_000):
     store.sessions.create(agent="late")
