@@ -39,7 +39,7 @@ def test_promise_077_paging_skips_and_repeats_nothing_while_another_process_writ
         writer = subprocess.Popen([sys.executable, "-c", WRITER, path, *old], stdout=subprocess.PIPE, text=True)
         try:
             assert writer.stdout and writer.stdout.readline() == "go\n"
-            for limit in (1, 7, 50, 7, 3):
+            for limit in (1, 7, 50, 7, 3) * 6:
                 seen = pages(store, limit)
                 assert len(seen) == len(set(seen)) and set(seen) == set(old)
         finally:
