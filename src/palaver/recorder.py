@@ -92,7 +92,7 @@ class Turn:
         self._on_hold = on_hold
         self._on_begin = on_begin
         self._lock = threading.RLock()
-        self._pen = Pen(db, state, policy)
+        self._take_up(state)
         self._held = Held()
         self._stale = False
         self._gap: int | None = None  # so many chunks there were, before a crash of the server took some
@@ -101,9 +101,8 @@ class Turn:
 
     # ------------------------------------------------------------ what it is
 
-    @property
-    def _state(self) -> OpenTurn:
-        return self._pen.state
+    def _take_up(self, state: OpenTurn) -> None:
+        self._state, self._pen = state, Pen(self._db, state, self._policy)
 
     @property
     def _began(self) -> tuple[str, int]:
@@ -164,12 +163,13 @@ class Turn:
             return
         items = [chunks.parse(chunk)]
         with self._lock:
-            self._ready()
+            if self._stale or self._gap is not None or self._state.status != "streaming":
+                self._make_ready()
             self._keep_one(items)
 
-    def _ready(self) -> None:
-        if self._stale:
-            self._refresh()
+    def _make_ready(self) -> None:
+        """Something is not as it mostly is: the state is asked for again, or the chunk refused."""
+        self._refresh()
         self._usable()
         self._refuse_gap()
 
@@ -210,7 +210,7 @@ class Turn:
         self._lock.acquire()
         offer = None
         try:
-            self._ready()
+            self._make_ready()
             if self._is_quick(items[0]):
                 offer = self._offer_delta(items[0])
             else:
@@ -408,7 +408,7 @@ class Turn:
             state = turns.load(tx, self.id)
         state.fence = before.fence
         state.facts |= {key: before.facts[key] for key in OWN_FACTS if key in before.facts}
-        self._pen = Pen(self._db, state, self._policy)
+        self._take_up(state)
         self._stale = False
         if state.chunks < before.chunks and state.status not in SEALED:
             self._gap = before.chunks

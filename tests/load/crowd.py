@@ -1,82 +1,14 @@
-"""Many real processes on one file: started together, each with one job of `jobs.py` and one report at its end."""
+"""Many real processes on one file, each with one job of `jobs.py`; and what is looked at while they work."""
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 import threading
-from collections.abc import Callable, Iterator, Sequence
-from contextlib import contextmanager
-from pathlib import Path
-from typing import Any
+from collections.abc import Callable
 
-ROOT = Path(__file__).parents[2]
-PATIENCE = 600.0
+from ..workers import PATIENCE, Crew
 
-Report = dict[str, Any]
-
-
-class Worker:
-    """A process that does one job. It says `ready`, waits for a line, and prints its report when it is done."""
-
-    def __init__(self, job: str, **options: Any) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.load.jobs", json.dumps({"job": job, **options})],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._alarm = threading.Timer(PATIENCE, self._process.kill)
-        self._alarm.daemon = True
-        self._alarm.start()
-
-    def hear(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert line, f"a process ended early, with status {self._process.wait(PATIENCE)}"
-        return line.rstrip("\n")
-
-    def tell(self, line: str = "go") -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-
-    def report(self) -> Report:
-        report: Report = json.loads(self.hear())
-        return report
-
-    def end(self) -> None:
-        """Whatever it does, it is over afterwards."""
-        self._alarm.cancel()
-        if self._process.poll() is None:
-            self._process.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
-        self._process.wait(PATIENCE)
-
-
-@contextmanager
-def workers(jobs: Sequence[dict[str, Any]]) -> Iterator[list[Worker]]:
-    """Processes that are all ready to begin."""
-    crowd = [Worker(**job) for job in jobs]
-    try:
-        for worker in crowd:
-            assert worker.hear() == "ready"
-        yield crowd
-    finally:
-        for worker in crowd:
-            worker.end()
-
-
-def alone(job: str, **options: Any) -> Report:
-    """One job in a process of its own, from beginning to end."""
-    with workers([{"job": job, **options}]) as (worker,):
-        worker.tell()
-        return worker.report()
+CREW = Crew("tests.load.jobs")
 
 
 class Watch:

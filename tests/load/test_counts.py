@@ -14,7 +14,7 @@ import pytest
 import palaver
 
 from .counting import PAGE, frames, statements, steps
-from .crowd import alone
+from .crowd import CREW
 
 FRAMES = {  # at most, on average
     "a whole turn of one message": 23.5,
@@ -161,23 +161,23 @@ def _steps_beside(other: palaver.Session, taken: list[int], verb: Callable[[], o
 @pytest.mark.parametrize("chunks", [1, 40])
 def test_syncs_of_a_streamed_turn(path: str, durability: str, chunks: int) -> None:
     begin, chunk, seal = SYNCS[durability]
-    counted = alone("stream_and_count_syncs", path=path, durability=durability, chunks=chunks)
+    counted = CREW.alone("stream_and_count_syncs", path=path, durability=durability, chunks=chunks)
     assert counted == {"begin": begin, "chunks": chunk * (chunks + 2), "seal": seal, "other files": 0}
 
 
 @pytest.mark.parametrize("durability", SYNCS)
 def test_syncs_of_a_whole_turn(path: str, durability: str) -> None:
-    counted = alone("commit_and_count_syncs", path=path, durability=durability, commits=20)
+    counted = CREW.alone("commit_and_count_syncs", path=path, durability=durability, commits=20)
     assert counted == {"log": 20 * (durability != "normal"), "other files": 0}
 
 
 @pytest.mark.parametrize("kind", ["finish-step", "tool-output-available"])
 def test_a_boundary_inside_a_turn_is_synced_once(path: str, kind: str) -> None:
-    assert alone("count_syncs_of_a_chunk", path=path, kind=kind) == {"log": 1, "other files": 0}
+    assert CREW.alone("count_syncs_of_a_chunk", path=path, kind=kind) == {"log": 1, "other files": 0}
 
 
 def test_threads_that_commit_at_once_share_their_syncs(path: str) -> None:
-    counted = alone("commit_in_threads_and_count_syncs", path=path, threads=16, commits=10)
+    counted = CREW.alone("commit_in_threads_and_count_syncs", path=path, threads=16, commits=10)
     print(f"160 commits: {counted['log']} syncs")
     assert counted["whole"]
     assert 10 <= counted["log"] <= 160 / 2

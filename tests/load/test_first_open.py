@@ -12,7 +12,8 @@ import palaver
 from palaver.db import migrate
 from tests.migrations.old import FORK, SAID, TALK, version_1
 
-from .crowd import Worker, workers
+from ..workers import Worker
+from .crowd import CREW
 
 OPENERS = 16
 WHAT_THE_OPENERS_LEFT = """
@@ -24,7 +25,7 @@ SELECT count(DISTINCT s.id), count(m.id) FROM chat_sessions s JOIN chat_messages
 @pytest.fixture(scope="module")
 def crowd() -> Iterator[list[Worker]]:
     """Sixteen processes that open what they are told to, all at once."""
-    with workers([{"job": "open_"}] * OPENERS) as started:
+    with CREW.ready([{"job": "open_"}] * OPENERS) as started:
         for worker in started:
             worker.tell()
         yield started

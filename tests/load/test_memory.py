@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from .crowd import alone
+from .crowd import CREW
 
 PROGRAM_MB = 40  # Python, SQLite and Palaver with nothing to do take some 26
 FLAT_MB = 60
@@ -27,7 +27,7 @@ def limit(megabytes: int, form: str) -> float:
 
 
 def write_an_output(path: str, megabytes: int, form: str) -> int:
-    report = alone("write_a_large_output", path=path, megabytes=megabytes, form=form)
+    report = CREW.alone("write_a_large_output", path=path, megabytes=megabytes, form=form)
     print(f"{megabytes} MB as {form}: at most {report['peak']} MB (limit {limit(megabytes, form)})")
     assert report["kept"] == megabytes << 20
     return int(report["peak"])
@@ -45,7 +45,7 @@ def test_a_tool_output_of_100_mb(path: str, form: str) -> None:
 
 
 def stream_parts(path: str, parts: int, turns: int) -> int:
-    report = alone("stream_many_parts", path=path, parts=parts, turns=turns)
+    report = CREW.alone("stream_many_parts", path=path, parts=parts, turns=turns)
     print(f"{parts} parts in {turns} turns: at most {report['peak']} MB")
     assert report["kept"] == parts
     return int(report["peak"])

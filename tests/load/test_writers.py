@@ -17,7 +17,8 @@ import pytest
 
 import palaver
 
-from .crowd import Report, Watch, wal_size, workers
+from ..workers import Report
+from .crowd import CREW, Watch, wal_size
 from .jobs import WORDS
 
 WAL_LIMIT = 64 << 20
@@ -43,7 +44,7 @@ def write_together(path: str, processes: int, seconds: float) -> Crowd:
         shared = store.sessions.create("everybody").id
     common = {"path": path, "seconds": seconds}
     writers = [{"job": "write", "me": f"w{n}", "shared": shared, **common} for n in range(processes)]
-    with workers([*writers, {"job": "read", **common}]) as started, Watch(lambda: wal_size(path)) as log:
+    with CREW.ready([*writers, {"job": "read", **common}]) as started, Watch(lambda: wal_size(path)) as log:
         for worker in started:
             worker.tell()
         *reports, reader = [worker.report() for worker in started]

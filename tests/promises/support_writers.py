@@ -9,12 +9,9 @@ from __future__ import annotations
 
 import json
 import os
-import subprocess
-import sys
-import threading
 from bisect import bisect_left
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
@@ -22,80 +19,10 @@ from typing import Any, NamedTuple
 
 import apsw
 
-ROOT = Path(__file__).parents[2]
-PATIENCE = 600.0
+from ..workers import Crew
+
+CREW = Crew("tests.promises.support_writers_child")
 PIECES = 3  # messages of a commit: all of them are there, or none
-Report = dict[str, Any]
-
-
-# ---------------------------------------------------------------- processes
-
-
-class Process:
-    """One job in a process of its own. Whatever it does, it is over after `end`."""
-
-    def __init__(self, job: str, **options: Any) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.promises.support_writers_child", json.dumps({"job": job, **options})],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-        self._alarm = threading.Timer(PATIENCE, self._process.kill)
-        self._alarm.daemon = True
-        self._alarm.start()
-
-    def hear(self) -> str:
-        assert self._process.stdout is not None
-        line = self._process.stdout.readline()
-        assert line, f"a process ended early, with status {self._process.wait(PATIENCE)}"
-        return line.rstrip("\n")
-
-    def tell(self, line: str = "go") -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write(line + "\n")
-        self._process.stdin.flush()
-
-    def report(self) -> Report:
-        said: Report = json.loads(self.hear())
-        return said
-
-    def is_over(self) -> bool:
-        return self._process.poll() is not None
-
-    def end(self) -> None:
-        self._alarm.cancel()
-        if not self.is_over():
-            self._process.kill()
-        self._process.wait(PATIENCE)
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            try:
-                pipe.close()
-            except BrokenPipeError:  # it did not want to hear our last word
-                pass
-
-
-@contextmanager
-def processes(jobs: Sequence[dict[str, Any]]) -> Iterator[list[Process]]:
-    """All are ready; none outlives the block."""
-    started = [Process(**job) for job in jobs]
-    try:
-        for process in started:
-            assert process.hear() == "ready"
-        yield started
-    finally:
-        for process in started:
-            process.end()
-
-
-def together(jobs: Sequence[dict[str, Any]]) -> list[Report]:
-    """Start all at once; their reports."""
-    with processes(jobs) as started:
-        for process in started:
-            process.tell()
-        return [process.report() for process in started]
 
 
 # ---------------------------------------------------------------- plain SQL

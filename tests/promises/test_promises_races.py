@@ -19,7 +19,7 @@ import pytest
 import palaver
 
 from .sabotage import broken_by
-from .support_writers import PIECES, Asked, Process, Race, ask, commit_of, processes, race_of, together
+from .support_writers import CREW, PIECES, Asked, Race, ask, commit_of, race_of
 from .support_writers_child import compete
 
 RACERS = 8
@@ -36,7 +36,7 @@ def run(path: str, folder: Path, target: int, **more: Any) -> Race:
     """Eight processes race until the head has moved so often."""
     with palaver.open(path) as store:
         session_id = store.sessions.create("race").id
-    together([racer(path, session_id, folder, number, target, **more) for number in range(RACERS)])
+    CREW.together([racer(path, session_id, folder, number, target, **more) for number in range(RACERS)])
     return race_of(path, session_id, folder)
 
 
@@ -92,14 +92,14 @@ def run_with_kills(path: str, folder: Path, target: int, pause: float, **more: A
     with palaver.open(path) as store:
         session = store.sessions.create("race")
         jobs = [racer(path, session.id, folder, number, target, **more) for number in range(RACERS)]
-        with processes(jobs) as racing:
+        with CREW.ready(jobs) as racing:
             for process in racing:
                 process.tell()
             while session.revision < target:
                 time.sleep(chance.uniform(0.0, pause))
                 place, kills = chance.randrange(RACERS), kills + 1
                 racing[place].end()
-                racing[place] = Process(**racer(path, session.id, folder, RACERS + kills, target, **more))
+                racing[place] = CREW.start(**racer(path, session.id, folder, RACERS + kills, target, **more))
                 assert racing[place].hear() == "ready"
                 racing[place].tell()
             for process in racing:
@@ -237,7 +237,7 @@ def test_promise_121_a_reader_never_sees_half_a_commit(path: str, tmp_path: Path
         session_id = store.sessions.create("race").id
     readers = [{"job": "watch", "path": path, "session": session_id, "until": target}] * 2
     racers = [racer(path, session_id, tmp_path, number, target) for number in range(3)]
-    reports = together([*readers, *racers])[:2]
+    reports = CREW.together([*readers, *racers])[:2]
     print(f"reads: {[report['reads'] for report in reports]}")
     for report in reports:
         assert report["halves"] == []
@@ -260,7 +260,7 @@ def test_promise_121_every_moment_of_the_file_is_whole(path: str, tmp_path: Path
     with palaver.open(path) as store:
         session = store.sessions.create("race")
         session.commit(commit_of("first"))
-    with processes([racer(path, session.id, tmp_path, number, 300) for number in range(3)]) as racing:
+    with CREW.ready([racer(path, session.id, tmp_path, number, 300) for number in range(3)]) as racing:
         for process in racing:
             process.tell()
         looks = 0

@@ -5,12 +5,8 @@ A process runs one of the jobs of child.py: it prints `ready`, waits for a line,
 
 from __future__ import annotations
 
-import json
-import subprocess
-import sys
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -18,8 +14,7 @@ import apsw
 import palaver
 from palaver import Session, Turn
 
-ROOT = Path(__file__).parents[2]
-PATIENCE = 120.0
+from ..workers import Crew
 
 
 class ModelIsDown(Exception):
@@ -141,69 +136,12 @@ def _rows(db: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
 # ---------------------------------------------------------------- processes
 
 
-class Process:
-    """One job in a process of its own. Whatever it does, it is over after `end`."""
-
-    def __init__(self, job: str, **options: Any) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.queueing.child", json.dumps({"job": job, **options})],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-            text=True,
-        )
-
-    def hear(self) -> str:
-        assert self._process.stdout is not None
-        return self._process.stdout.readline().rstrip("\n")
-
-    def go(self) -> None:
-        assert self._process.stdin is not None
-        self._process.stdin.write("go\n")
-        self._process.stdin.flush()
-
-    def report(self) -> Any:
-        """What it found; None if it was killed before it could say."""
-        line = self.hear()
-        status = self._process.wait(PATIENCE)
-        assert status == (0 if line else -9), status
-        return json.loads(line) if line else None
-
-    def kill(self) -> None:
-        self._process.kill()
-        self._process.wait(PATIENCE)
-
-    def end(self) -> None:
-        self.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
-
-
-@contextmanager
-def processes(jobs: Sequence[dict[str, Any]]) -> Iterator[list[Process]]:
-    """All are ready; none outlives the block."""
-    started = [Process(**job) for job in jobs]
-    try:
-        for process in started:
-            assert process.hear() == "ready"
-        yield started
-    finally:
-        for process in started:
-            process.end()
-
-
-def together(jobs: Sequence[dict[str, Any]]) -> list[Any]:
-    """Start all at once; their reports."""
-    with processes(jobs) as started:
-        for process in started:
-            process.go()
-        return [process.report() for process in started]
+CREW = Crew("tests.queueing.child")
 
 
 def claimed_and_killed(path: str, session_id: str, **options: Any) -> None:
     """Another process claims, and is killed before it says anything more."""
-    with processes([{"job": "claim", "path": path, "session": session_id, **options}]) as (process,):
-        process.go()
+    with CREW.ready([{"job": "claim", "path": path, "session": session_id, **options}]) as (process,):
+        process.tell()
         assert process.hear() == "claimed"
         process.kill()

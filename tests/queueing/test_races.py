@@ -14,7 +14,7 @@ import pytest
 import palaver
 from palaver import MessageCancelled, MessageFired
 
-from .support import answer, seen, sql, together, waiting
+from .support import CREW, answer, seen, sql, waiting
 
 SEALED = {"completed", "aborted"}
 
@@ -66,7 +66,7 @@ def test_claim_and_cancel_from_two_threads_have_one_winner(store: palaver.Store,
 def test_claim_and_cancel_from_two_processes_have_one_winner(path: str) -> None:
     """They come from both ends of the line and meet in the middle."""
     name, ids = session_with(path, 60)
-    claimed, cancelled = together(
+    claimed, cancelled = CREW.together(
         [
             {"job": "claim_each", "path": path, "session": name, "ids": ids},
             {"job": "cancel_each", "path": path, "session": name, "ids": ids[::-1]},
@@ -150,7 +150,7 @@ def drain(path: str, folder: Path, *, crowd: int, count: int, rounds: int, seed:
         job = {"job": "drain", "path": path, "session": name, "notes": str(notes)}
         jobs = [{**job, "me": f"p{number}.{n}", "seed": chance.getrandbits(32), "dies": True} for n in range(crowd)]
         jobs[0]["dies"] = number + 1 < rounds
-        together(jobs)
+        CREW.together(jobs, some_are_killed=True)
     with palaver.open(path) as store:
         session = store.sessions.get(name)
         while (turn := session.claim()) is not None:

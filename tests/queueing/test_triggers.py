@@ -9,7 +9,7 @@ import pytest
 import palaver
 from palaver import BadValue, Session, TriggerConflict, TriggerFired
 
-from .support import answer, everything, fail, fire, refusal, said, sql, together, waiting
+from .support import CREW, answer, everything, fail, fire, refusal, said, sql, waiting
 
 VERBS = ("turn", "commit", "enqueue")
 WEBHOOK = {"source": "webhook", "delivery_id": "d-1"}
@@ -174,7 +174,7 @@ def test_of_processes_that_get_the_same_deliveries_one_fires_each(path: str) -> 
     ids = [f"d-{number}" for number in range(30)]
     with palaver.open(path) as store:
         sessions = [store.sessions.create(agent).id for agent in ("a", "b", "c")]
-    reports = together(
+    reports = CREW.together(
         [
             {"job": "deliver", "path": path, "sessions": sessions, "ids": ids, "verb": verb, "seed": seed}
             for seed, verb in enumerate(VERBS)
