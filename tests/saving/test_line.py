@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 import palaver
+from palaver.clock import monotonic
 from palaver.db import locks
 
 from .support import PATIENCE, query
@@ -104,3 +105,25 @@ def test_the_lock_is_named_by_its_holder_also_if_that_knows_nothing_of_the_line(
         other.execute("ROLLBACK")
         other.close()
         assert locks.holder(path) is None
+
+
+def test_who_waits_at_the_back_for_long_keeps_its_place_and_gets_no_moment_for_passing(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_PATIENCE", 0.05)
+    monkeypatch.setattr(locks, "_SLICE", 600.0)
+    first, mine = locks.WriteQueue(path + "-queue"), locks.WriteQueue(path + "-queue")
+    assert first.acquire(1)
+    for _ in range(2):
+        mine.enter(monotonic() + 60)  # a write may be tried after each
+    first.release()
+    mine.wait(monotonic() + 60, tries=1)
+    assert not first.acquire(0.05)  # it is mine, and not given back in between
+    mine.leave()
+    calls = Calls(monkeypatch)
+    mine.enter(monotonic() + 60)
+    assert calls.count == 0
+    mine.leave()
+    assert first.acquire(1)
+    for queue in (first, mine):
+        queue.close()

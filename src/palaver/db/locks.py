@@ -17,17 +17,17 @@ from contextlib import suppress
 
 from ..clock import monotonic
 
-_SLICE = 0.003  # seconds
+_SLICE = 0.005  # seconds
 _PATIENCE = 0.25
-_LOOK, _SELDOM = 0.0005, 0.02
+_LOOK, _SELDOM = 0.0003, 0.02
 _WRITER = 120  # the byte that SQLite's writer has locked
 
 _INHERITED: weakref.WeakSet[WriteQueue | OwnerFile] = weakref.WeakSet()
 
 
 class Waiter:
-    """A thread that stands in line for whoever asks. If the asker gives up, it keeps its place for the next one; if it
-    has its turn and nobody wants it, it gives it back."""
+    """A thread that stands in line for whoever asks. If it has its turn and nobody wants it any more, it gives it back;
+    if somebody asks again before that, its place is theirs."""
 
     def __init__(self, fd: int) -> None:
         self._fd = fd
@@ -38,23 +38,18 @@ class Waiter:
         self.is_idle = True
         threading.Thread(target=self._serve, daemon=True, name="palaver-queue").start()
 
-    def wait(self, seconds: float) -> bool:
-        """True: the lock is ours. False: it did not come in time."""
+    def ask(self) -> None:
         with self._guard:
             self._wanted = True
             if self.is_idle:
                 self.is_idle = False
                 self._asked.release()
-        came = False
-        try:
-            came = self._granted.acquire(timeout=max(0.0, seconds))
-        except BaseException:  # Ctrl-C: nobody will use the lock
-            if self._withdraw():
-                fcntl.flock(self._fd, fcntl.LOCK_UN)
-            raise
-        return came or self._withdraw()
 
-    def _withdraw(self) -> bool:
+    def came(self, seconds: float) -> bool:
+        """True: the lock is ours. False: not yet; the place in line is kept."""
+        return self._granted.acquire(timeout=max(0.0, seconds))
+
+    def withdraw(self) -> bool:
         """Nobody asks any more. True: the lock came just now, and is ours."""
         with self._guard:
             self._wanted = False
@@ -95,38 +90,60 @@ class WriteQueue:
         self.path = path
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         self._waiter: Waiter | None = None
-        self._is_front = False
+        self._is_front = self._is_in_line = False
         self._free_until = 0.0
         _INHERITED.add(self)
 
     def enter(self, deadline: float) -> None:
-        """Before a write: to the front of the line, unless we were there a moment ago."""
+        """Before a write: to the front of the line, unless we were there a moment ago. Not for long: whoever is at the
+        front may have been stopped there, while nobody writes. Then a write is tried from further back."""
         now = monotonic()
         if now >= self._free_until:
-            self._stand(deadline - now)
+            self._stand(min(deadline - now, _PATIENCE))
 
     def wait(self, deadline: float, tries: int) -> None:
         """Somebody is writing. At the front, look again soon, and not in step with others; elsewhere, go there."""
         if self._is_front:
             time.sleep(min(_LOOK * 1.1**tries, _SELDOM) * (0.75 + os.urandom(1)[0] / 512))
         else:
-            self._stand(deadline - monotonic())
+            self._stand(min(deadline - monotonic(), _PATIENCE))
 
-    def _stand(self, seconds: float) -> None:
-        """Not for long: whoever is at the front may have been stopped there, while nobody writes."""
-        if not self.acquire(min(seconds, _PATIENCE)):
+    def leave(self) -> None:
+        """A write is over."""
+        if self._is_front:
+            self.release()
             self._free_until = monotonic() + _SLICE
+        elif self._is_in_line:
+            self.let_go()
 
     def acquire(self, seconds: float) -> bool:
-        self._is_front = self._acquire(seconds)
+        """To the front, and nothing else will do."""
+        if not self._stand(seconds):
+            self._step_out()
         return self._is_front
 
-    def _acquire(self, seconds: float) -> bool:
-        if (self._waiter is None or self._waiter.is_idle) and self._try():
-            return True
-        if self._waiter is None:
-            self._waiter = Waiter(self._fd)
-        return self._waiter.wait(seconds)
+    def _stand(self, seconds: float) -> bool:
+        if not self._is_in_line:
+            if self._has_no_place() and self._try():
+                self._is_front = True
+                return True
+            if self._waiter is None:
+                self._waiter = Waiter(self._fd)
+            self._is_in_line = True
+            self._waiter.ask()
+        assert self._waiter is not None
+        if self._waiter.came(seconds):
+            self._is_front, self._is_in_line = True, False
+        return self._is_front
+
+    def _step_out(self) -> None:
+        self._is_in_line = False
+        if self._waiter is not None and self._waiter.withdraw():
+            self.release()
+
+    def _has_no_place(self) -> bool:
+        """Nobody stands in line for us: the lock is free for the taking, or ours."""
+        return self._waiter is None or self._waiter.is_idle
 
     def _try(self) -> bool:
         try:
@@ -135,20 +152,16 @@ class WriteQueue:
             return False
         return True
 
-    def leave(self) -> None:
-        """A write is over."""
-        if self._is_front:
-            self.release()
-            self._free_until = monotonic() + _SLICE
-
     def release(self) -> None:
         self._is_front = False
         fcntl.flock(self._fd, fcntl.LOCK_UN)
 
     def let_go(self) -> None:
         """After an attempt that was interrupted: whether it had the lock or not, it has it no more."""
-        if self._fd >= 0 and (self._waiter is None or self._waiter.is_idle):
-            self.release()
+        if self._fd >= 0:
+            self._step_out()
+            if self._has_no_place():
+                self.release()
 
     def close(self) -> None:
         if self._waiter is None or self._waiter.end():
