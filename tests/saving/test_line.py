@@ -119,6 +119,7 @@ def test_who_waits_at_the_back_for_long_keeps_its_place_and_gets_no_moment_for_p
     first.release()
     mine.wait(monotonic() + 60, tries=1)
     assert not first.acquire(0.05)  # it is mine, and not given back in between
+    mine.wait(monotonic() + 60, tries=1_000_000)  # at the front, after a very long time
     mine.leave()
     calls = Calls(monkeypatch)
     mine.enter(monotonic() + 60)

@@ -19,7 +19,7 @@ from ..clock import monotonic
 
 _SLICE = 0.005  # seconds
 _PATIENCE = 0.25
-_LOOK, _SELDOM = 0.0003, 0.02
+_LOOK, _SELDOM, _MANY = 0.0003, 0.02, 100
 _WRITER = 120  # the byte that SQLite's writer has locked
 
 _INHERITED: weakref.WeakSet[WriteQueue | OwnerFile] = weakref.WeakSet()
@@ -104,7 +104,7 @@ class WriteQueue:
     def wait(self, deadline: float, tries: int) -> None:
         """Somebody is writing. At the front, look again soon, and not in step with others; elsewhere, go there."""
         if self._is_front:
-            time.sleep(min(_LOOK * 1.1**tries, _SELDOM) * (0.75 + os.urandom(1)[0] / 512))
+            time.sleep(min(_LOOK * 1.1 ** min(tries, _MANY), _SELDOM) * (0.75 + os.urandom(1)[0] / 512))
         else:
             self._stand(min(deadline - monotonic(), _PATIENCE))
 
