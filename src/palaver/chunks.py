@@ -20,6 +20,7 @@ _encode = msgspec.json.encode
 _TEXTUAL = (str, bytes, Raw)
 _DECODED = frozenset((str, bool, type(None)))
 _OPAQUE = {"input", "output", "data"}  # a text here keeps its own escapes too
+_LARGE = 1 << 20  # characters
 
 
 class Kind(NamedTuple):
@@ -115,26 +116,36 @@ def check_shape(chunk: Mapping[str, Any]) -> None:
 
 def open_values(text: str | bytes | Raw) -> dict[str, Any]:
     """A JSON object with its texts, flags and nulls decoded and everything else verbatim (`Raw`)."""
-    source = _as_text(text)
+    return _open(_as_text(text), text)
+
+
+def _open(source: str, given: str | bytes | Raw) -> dict[str, Any]:
+    """`source` is the text of what was given."""
     chunk = canonical.parse(source)
     if not isinstance(chunk, dict):
         raise ChunkError(f"a chunk is a JSON object, not {_said(chunk)}")
     for key, value in chunk.items():
-        if type(value) not in _DECODED or (key in _OPAQUE and "\\" in source):
-            return _with_raw_values(chunk, source)
+        if type(value) not in _DECODED or (key in _OPAQUE and ("\\" in source or len(source) > _LARGE)):
+            return _with_raw_values(chunk, given if type(given) is bytes else source)
     return chunk
 
 
-def _with_raw_values(chunk: dict[str, Any], source: str) -> dict[str, Any]:
+def _with_raw_values(chunk: dict[str, Any], source: str | bytes) -> dict[str, Any]:
     for key, raw in canonical.open_object(source).items():
         if type(chunk[key]) not in _DECODED or (key in _OPAQUE and type(chunk[key]) is str):
-            chunk[key] = raw.copy()  # a slice would keep the whole chunk's bytes alive
+            chunk[key] = _own(raw, len(source))
     return chunk
+
+
+def _own(raw: Raw, whole: int) -> Raw:
+    """A slice keeps all of the chunk's bytes alive; where it is most of them, a copy would take as much again."""
+    size = len(memoryview(raw))
+    return raw if size > _LARGE and 2 * size > whole else raw.copy()
 
 
 def _from_text(given: str | bytes | Raw) -> tuple[dict[str, Any], str]:
     text = canonical.escape_text(_as_text(given))
-    return open_values(text), text
+    return _open(text, given), text
 
 
 def _as_text(given: str | bytes | Raw) -> str:

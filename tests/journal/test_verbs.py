@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import itertools
+import json
 import re
 from pathlib import Path
 
@@ -10,7 +11,7 @@ import pytest
 
 import palaver
 from palaver import clock
-from palaver.core import journal
+from palaver.core import journal, response
 from palaver.db.queries import Q
 
 from .support import TABLES, answer, ask, ask_a_tool, full, is_gapless, replays
@@ -111,3 +112,26 @@ def test_promise_148_every_event_is_kept(lived: str) -> None:
         assert store.trim(0) == 0
     assert (ask(lived, chunks), ask(lived, floors)) == before
     assert len(before[0]) > 1000
+
+
+@pytest.mark.parametrize("ends", ["completed", "aborted"])
+@pytest.mark.parametrize("form", [dict, str, bytes])
+def test_promise_148_parts_too_large_to_be_held_are_journaled_from_their_rows(
+    ends: str, form: type, kept: palaver.Store
+) -> None:
+    large = "an output that is long " * (response.LARGE // 20)
+    chunks: list[dict[str, object]] = [
+        {"type": "tool-input-available", "toolCallId": "c", "toolName": "run", "input": {"text": large}},
+        {"type": "tool-output-available", "toolCallId": "c", "output": large},
+        {"type": "text-start", "id": "t"},
+        {"type": "text-delta", "id": "t", "delta": large},
+    ]
+    turn = kept.sessions.create("coder").turn("go")
+    for chunk in chunks:
+        text = json.dumps(chunk)
+        turn.write(chunk if form is dict else text if form is str else text.encode())
+        assert replays(kept) == []
+    turn.seal(ends)  # the open text is closed, and so its row written once more
+    assert replays(kept) == [] and kept.verify() == []
+    [answer] = [message for message in kept.sessions.get(turn.session_id).messages() if message["role"] == "assistant"]
+    assert [part.get("output") or part.get("text") for part in answer["parts"]] == [large, large]

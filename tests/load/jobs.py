@@ -208,9 +208,9 @@ def count(path: str, sql: str) -> Any:
     return value
 
 
-def write_a_large_output(path: str, megabytes: int, form: str) -> None:
+def write_a_large_output(path: str, megabytes: int, form: str, events: str = "live") -> None:
     """The caller has the value once: as a string in a dict, or inside the bytes of a JSON text."""
-    store = palaver.open(path)
+    store = palaver.open(path, events=events)
     turn = store.sessions.create("large").turn("question")
     turn.write({"type": "tool-input-available", "toolCallId": "c", "toolName": "run", "input": {}})
     ready()

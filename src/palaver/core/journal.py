@@ -34,6 +34,7 @@ BY_ROW = {
 LOGGED = BY_SESSION.keys() | BY_ROW.keys()
 _STREAMED = {"insert_streamed_part", "update_part"}
 _SHORT = 256  # characters of a part that are simply written again
+IN_ITS_ROW = " " * (_SHORT + 1)  # a part's text that is too large to be kept
 
 _encode = msgspec.json.encode
 
@@ -118,7 +119,10 @@ class _Journaled:
         self._tx.put(query, *values)
 
     def put_large(self, query: Query, values: list[Any]) -> None:
-        self._note(query, dict(zip(query.names, values, strict=True)))
+        """The large one is not held until the line is written: it is in its row then."""
+        params = dict(zip(query.names, values, strict=True))
+        self._note(query, {**params, "data": IN_ITS_ROW} if "data" in params else params)
+        del params
         self._tx.put_large(query, values)
 
     def _note(self, query: Query, params: dict[str, Any]) -> None:
@@ -135,6 +139,8 @@ class _Journaled:
             return
         if query.name in _STREAMED and not self._seals and len(params["data"]) > _SHORT:
             params["data"] = self._source(query, params, session) or params["data"]
+        if params.get("data") is IN_ITS_ROW:
+            params["data"] = self._tx.all(Q.data_of_part, id=params["id"])[0][0]
         if query.name == "set_message_metadata" and len(params["metadata"]) > _SHORT:
             params["metadata"] = self._metadata_source(params, session) or params["metadata"]
         self._tx.later(Q.write_journal, session=session, statement=query.name, data=_encode(params).decode())

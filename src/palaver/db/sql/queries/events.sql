@@ -97,6 +97,9 @@ SELECT session_id FROM journal UNION SELECT session_id FROM heads ORDER BY sessi
 -- name: home_of_part
 SELECT session_id FROM chat_parts WHERE id = :id;
 
+-- name: data_of_part
+SELECT data_json FROM chat_parts WHERE id = :id;
+
 -- name: home_of_message
 SELECT session_id FROM chat_messages WHERE id = :id;
 
