@@ -19,6 +19,7 @@ from .errors import StoreUnavailable
 from .saving import PartRow, Policy
 
 RESULTS = {"tool-output-available", "tool-output-error", "tool-output-denied"}
+STEPS = {"finish-step", "finish"}
 assert Q.append_chunk.names == ("session", "seq", "data", "at", "turn", "fence")
 
 Item = tuple[dict[str, Any], str]  # a chunk, read and as text
@@ -79,7 +80,7 @@ class Pen:
             response.write_metadata(tx, self.state)
         if "start" in kinds:
             response.rename_response(tx, self.state)
-        if "finish-step" in kinds:  # after `finish` comes the seal, which does it, or a wait
+        if kinds & STEPS:
             tx.put(Q.touch_session, now_ms(), self.state.session_id)
         return written
 

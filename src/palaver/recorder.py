@@ -562,7 +562,6 @@ class Turn:
         if tx.run(Q.set_status, status="waiting", owner=None, turn=state.id, fence=state.fence) != 1:
             raise turns.sealed_error(tx, state.id)
         self._pen.event(tx, "wait", {"turn": state.id})
-        tx.put(Q.touch_session, now_ms(), state.session_id)
         state.status = "waiting"
 
     # ------------------------------------------------------------ what is in force, and what a model sees
