@@ -9,23 +9,9 @@ from typing import TYPE_CHECKING, Any
 from . import canonical
 from .canonical import check_column
 from .clock import monotonic
-from .core import (
-    events,
-    heads,
-    loose,
-    prelude,
-    previews,
-    recovery,
-    rows,
-    sealing,
-    sessions,
-    transcript,
-    turns,
-    visibility,
-)
+from .core import events, heads, loose, prelude, sessions, transcript
 from .core.heads import Head
 from .core.prelude import InTheWay
-from .core.turns import Entry
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadValue, MessageNotFound, Refused, SessionNotFound, TurnNotFound, TurnSealed
@@ -35,12 +21,31 @@ from .setup import Setup
 
 if TYPE_CHECKING:
     from . import modelmessages, recorder, rulebook
-    from .core import beginning, compaction, context, materialise, pruning, queue, refs, triggers, whole
+    from .core import (
+        beginning,
+        compaction,
+        context,
+        materialise,
+        previews,
+        pruning,
+        queue,
+        recovery,
+        refs,
+        rows,
+        sealing,
+        triggers,
+        turns,
+        visibility,
+        whole,
+    )
+    from .core.turns import Entry
     from .recorder import Turn
     from .store import Store
 else:
     later(globals(), ".modelmessages", ".recorder", ".rulebook", ".core.beginning", ".core.compaction", ".core.context")
-    later(globals(), ".core.materialise", ".core.pruning", ".core.queue", ".core.refs", ".core.triggers", ".core.whole")
+    later(globals(), ".core.materialise", ".core.previews", ".core.pruning", ".core.queue", ".core.recovery")
+    later(globals(), ".core.refs", ".core.rows", ".core.sealing", ".core.triggers", ".core.turns", ".core.visibility")
+    later(globals(), ".core.whole")
 
 StoredMessage = transcript.Message
 _PLAIN = Setup()

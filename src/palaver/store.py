@@ -15,7 +15,6 @@ from .canonical import check_column
 from .clock import monotonic, now_ms
 from .core import heads, metadata, prelude, sessions, trimming
 from .core.prelude import Room
-from .core.turns import OpenTurn
 from .db.database import Database, Engine, Life, Tx
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
@@ -29,6 +28,7 @@ from .session import Session
 if TYPE_CHECKING:
     from . import recorder
     from .core import journal
+    from .core.turns import OpenTurn
     from .recorder import Turn
 else:
     later(globals(), ".recorder", ".core.journal")

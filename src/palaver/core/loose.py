@@ -7,16 +7,22 @@ entries at the place of their created_at instead.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from .. import canonical
 from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
+from ..later import later
 from ..model import Usage
-from . import digests, heads, metadata, previews, response, sealing
+from . import heads, metadata
 from .heads import Head
-from .turns import Entry, OpenTurn
+
+if TYPE_CHECKING:
+    from . import digests, previews, response, sealing, turns
+    from .turns import Entry, OpenTurn
+else:
+    later(globals(), ".core.digests", ".core.previews", ".core.response", ".core.sealing", ".core.turns")
 
 MARGIN_MS = 5_000  # another program's row may be committed this long after its created_at
 _STALE_MS = 1_000  # how far behind looked_at may be: it only says where others need not look again
@@ -145,7 +151,7 @@ def lines_of(tx: Tx, message: LooseMessage) -> list[Entry]:
 
 def _line(kind: str, ref: str, name: str, stored: str) -> Entry:
     salt = digests.new_salt()
-    return Entry(0, kind, ref, None, salt, digests.leaf(salt, name, stored))
+    return turns.Entry(0, kind, ref, None, salt, digests.leaf(salt, name, stored))
 
 
 def _groups_of(tx: Tx, turn: OpenTurn) -> list[tuple[int, str, list[Entry]]]:

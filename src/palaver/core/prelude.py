@@ -6,14 +6,22 @@ on, and loose rows adopted. If the verb is refused later, the transaction takes 
 
 from __future__ import annotations
 
+from typing import TYPE_CHECKING
+
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import HeadConflict, SessionArchived, SessionDeleted
-from . import heads, loose, recovery
+from ..later import later
+from . import heads, loose
 from .heads import Head
 from .loose import Looks
-from .recovery import IsDead
 from .tips import Tips
+
+if TYPE_CHECKING:
+    from . import recovery
+    from .recovery import IsDead
+else:
+    later(globals(), ".core.recovery")
 
 
 class InTheWay(Exception):

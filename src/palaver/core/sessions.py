@@ -12,16 +12,16 @@ from ..db.queries import Q, Query
 from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound, TurnNotFound
 from ..later import later
 from ..model import Page, SessionInfo, Usage
-from . import heads, metadata, pending, prelude, recovery, turns
+from . import heads, metadata, prelude
 from .heads import Head
 from .prelude import Room
 
 if TYPE_CHECKING:
     import base64
 
-    from . import refs
+    from . import pending, recovery, refs, turns
 else:
-    later(globals(), "base64", ".core.refs")
+    later(globals(), "base64", ".core.pending", ".core.recovery", ".core.refs", ".core.turns")
 
 FAR = 2**62
 UNKNOWN_MODEL = '{"provider_id":"","model_id":""}'

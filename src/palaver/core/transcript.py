@@ -8,7 +8,7 @@ last acknowledged chunk, however old the part's row is.
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -17,10 +17,15 @@ from ..canonical import Raw
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound, TurnNotFound
-from . import loose, metadata, turns
+from ..later import later
+from . import loose, metadata
+
+if TYPE_CHECKING:
+    from . import turns
+else:
+    later(globals(), ".core.turns")
 
 _LINE, _FIELD = "\x1e", "\x1f"
-_PART = _LINE + "part"
 
 
 class Message:
@@ -128,17 +133,16 @@ class _Lines:
         self.parts = 0
         self.is_clear = True  # False: an id of another program has our separators in it
         for turn, text in tx.all(Q.path_lines, turn=turn_id, line=_LINE, field=_FIELD):
-            if text is not None:
-                self._add(turn, _LINE + text)
+            *lines, parts = text.split(_LINE)
+            self.parts += int(parts)
+            for line in lines:
+                self._add(turn, line.split(_FIELD))
 
-    def _add(self, turn: str, text: str) -> None:
-        self.parts += text.count(_PART)
-        for line in text.replace(_PART, "").split(_LINE)[1:]:
-            fields = line.split(_FIELD)
-            if len(fields) == 3 and fields[0] == "message":
-                self.messages.append((turn, fields[1], fields[2] or None))
-            elif line != "result":
-                self.is_clear = False
+    def _add(self, turn: str, fields: list[str]) -> None:
+        if len(fields) == 2:
+            self.messages.append((turn, fields[0], fields[1] or None))
+        else:
+            self.is_clear = False
 
     def refs(self) -> set[str]:
         return {ref for _, ref, _ in self.messages}

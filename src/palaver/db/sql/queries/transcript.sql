@@ -14,17 +14,17 @@ SELECT path.id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_a
  ORDER BY path.depth, e.seq;
 
 -- name: path_lines
--- What the turns on the way from the root list: the lines of each as one text. They are asked for turn by turn, for no
--- engine can then choose a way that is quadratic because it does not know yet how large the tables are.
+-- What the turns on the way from the root list: the messages of each as one text, and how many parts. They are asked for
+-- turn by turn, for no engine can then choose a way that is quadratic because it does not know how large the tables are.
 WITH RECURSIVE path (id, parent_id, depth) AS (
     SELECT id, parent_id, depth FROM turns WHERE id = :turn
     UNION ALL
     SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
 )
-SELECT path.id, (SELECT group_concat(line, :line) FROM (
-           SELECT CASE e.kind WHEN 'message' THEN 'message' || :field || e.ref || :field || coalesce(e.client_id, '')
-                              ELSE e.kind END AS line
-             FROM turn_entries e WHERE e.turn_id = path.id ORDER BY e.seq) lines)
+SELECT path.id, (SELECT coalesce(group_concat(
+               CASE kind WHEN 'message' THEN ref || :field || coalesce(client_id, '') END, :line) || :line, '')
+               || CAST(coalesce(sum(CASE kind WHEN 'part' THEN 1 ELSE 0 END), 0) AS TEXT) FROM (
+           SELECT e.kind, e.ref, e.client_id FROM turn_entries e WHERE e.turn_id = path.id ORDER BY e.seq) lines)
   FROM path ORDER BY path.depth;
 
 -- name: rows_of_messages
