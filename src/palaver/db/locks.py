@@ -17,7 +17,7 @@ from contextlib import suppress
 
 from ..clock import monotonic
 
-_SLICE = 0.005  # seconds
+_SLICE = 0.002  # seconds
 _PATIENCE = 0.25
 _LOOK, _SELDOM, _MANY = 0.0003, 0.02, 100
 _WRITER = 120  # the byte that SQLite's writer has locked
