@@ -26,6 +26,7 @@ else:
 
 Raw = msgspec.Raw
 MAX_DEPTH = 1_000
+LARGE = 1 << 20  # characters of a text of which there should be no copy too many
 _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
 
 _encode = msgspec.json.encode

@@ -20,7 +20,6 @@ _encode = msgspec.json.encode
 _TEXTUAL = (str, bytes, Raw)
 _DECODED = frozenset((str, bool, type(None)))
 _OPAQUE = {"input", "output", "data"}  # a text here keeps its own escapes too
-_LARGE = 1 << 20  # characters
 
 
 class Kind(NamedTuple):
@@ -125,7 +124,7 @@ def _open(source: str, given: str | bytes | Raw) -> dict[str, Any]:
     if not isinstance(chunk, dict):
         raise ChunkError(f"a chunk is a JSON object, not {_said(chunk)}")
     for key, value in chunk.items():
-        if type(value) not in _DECODED or (key in _OPAQUE and ("\\" in source or len(source) > _LARGE)):
+        if type(value) not in _DECODED or (key in _OPAQUE and ("\\" in source or len(source) > canonical.LARGE)):
             return _with_raw_values(chunk, given if type(given) is bytes else source)
     return chunk
 
@@ -140,7 +139,7 @@ def _with_raw_values(chunk: dict[str, Any], source: str | bytes) -> dict[str, An
 def _own(raw: Raw, whole: int) -> Raw:
     """A slice keeps all of the chunk's bytes alive; where it is most of them, a copy would take as much again."""
     size = len(memoryview(raw))
-    return raw if size > _LARGE and 2 * size > whole else raw.copy()
+    return raw if size > canonical.LARGE and 2 * size > whole else raw.copy()
 
 
 def _from_text(given: str | bytes | Raw) -> tuple[dict[str, Any], str]:

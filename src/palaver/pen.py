@@ -9,9 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 from . import canonical, chunks
+from .canonical import LARGE
 from .clock import monotonic, now_ms
 from .core import heads, response, turns
-from .core.response import LARGE
 from .core.turns import OpenTurn
 from .db.database import Database, Tx
 from .db.queries import Q, Query

@@ -14,6 +14,7 @@ from types import TracebackType
 from typing import Any, NamedTuple
 
 from . import canonical, chunks
+from .canonical import LARGE
 from .clock import now_ms
 from .core import (
     context,
@@ -33,7 +34,6 @@ from .core import (
 )
 from .core.compaction import Compaction
 from .core.prelude import Room
-from .core.response import LARGE
 from .core.tips import Tip
 from .core.turns import OWN_FACTS, OpenTurn
 from .db.database import Database, Tx
@@ -102,6 +102,7 @@ class Turn:
     # ------------------------------------------------------------ what it is
 
     def _take_up(self, state: OpenTurn) -> None:
+        """A state, and a pen for it; they change together."""
         self._state, self._pen = state, Pen(self._db, state, self._policy)
 
     @property

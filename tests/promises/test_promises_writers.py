@@ -194,7 +194,7 @@ def everybody_had_a_turn(path: str) -> bool:
     reports = CREW.together(writers(path, 8, 2.0))
     shares, worst = [len(report["stood"]) for report in reports], overtaken(path, reports)
     print(f"commits: {shares}; overtaken by at most {worst}")
-    return worst <= OVERTAKEN * len(reports) and min(shares) >= max(shares) / 3
+    return worst <= OVERTAKEN * len(reports) and min(shares) >= max(shares) / 2
 
 
 # ---------------------------------------------------------------- 117: readers and writers

@@ -49,11 +49,16 @@ def imports(path: Path, source: str) -> Iterator[str]:
             yield from [node.module.split(".")[0]] if node.module else (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "palaver":
             yield from node.module.split(".")[1:2] or ["__init__"]
-        elif isinstance(node, ast.Call) and ast.unparse(node.func) == "later":
-            named = [ast.literal_eval(name) for name in node.args[1:]]
-            yield from (name.split(".")[1] for name in named if name.startswith("."))
         elif isinstance(node, ast.Import):
             yield from ("__init__" for alias in node.names if alias.name.split(".")[0] == "palaver")
+    yield from (name.split(".")[1] for name in _named_later(tree) if name.startswith("."))
+
+
+def _named_later(tree: ast.AST) -> Iterator[str]:
+    """What a file imports by `later(globals(), …)`."""
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Call) and ast.unparse(node.func) == "later":
+            yield from (ast.literal_eval(name) for name in node.args[1:])
 
 
 def arrows_up(path: Path, source: str) -> list[str]:
@@ -83,6 +88,7 @@ def test_values_and_fold_do_no_input_or_output() -> None:
     for name in ("model", "chunks", "folding", "partial_json", "canonical"):
         tree = ast.parse((ROOT / f"{name}.py").read_text())
         named = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
+        named |= {name for name in _named_later(tree) if not name.startswith(".")}
         named |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module and not n.level}
         assert not named & forbidden, name
 
@@ -98,5 +104,33 @@ def test_only_the_command_line_prints_or_reads_the_environment() -> None:
 def test_importing_palaver_stays_light() -> None:
     heavy = "{'asyncio', 'click', 'rich', 'zstandard', 'starlette', 'psycopg', 'pytest', 'sqlite3'}"
     code = f"import sys, palaver; print(sorted({heavy} & set(sys.modules)))"
+    out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
+    assert out.stdout.strip() == "[]"
+
+
+def test_a_program_that_reads_starts_without_what_only_writers_need(tmp_path: Path) -> None:
+    path = str(tmp_path / "talks.db")
+    with palaver.open(path) as store:
+        store.sessions.create("a").commit("hello")
+    unused = [
+        "recorder",
+        "pen",
+        "folding",
+        "chunks",
+        "permissions",
+        "globs",
+        "core.whole",
+        "core.beginning",
+        "core.turns",
+        "core.sealing",
+    ]
+    wanted = {"hashlib", "json", "base64", *(f"palaver.{name}" for name in unused)}
+    code = f"""
+import sys, palaver
+with palaver.open({path!r}) as store:
+    [found] = store.sessions.list().sessions
+    assert len(store.sessions.get(found.id).messages()) == 1
+print(sorted({wanted!r} & set(sys.modules)))
+"""
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert out.stdout.strip() == "[]"

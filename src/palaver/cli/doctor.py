@@ -112,7 +112,7 @@ def outside(path: str) -> Iterator[Finding]:
     yield from _permissions(path, folder)
     yield _filesystem(folder)
     yield _wal(path)
-    yield from _queue(path)
+    yield _queue(path)
 
 
 def _permissions(path: str, folder: str) -> Iterator[Finding]:
@@ -152,12 +152,11 @@ def _wal(path: str) -> Finding:
     return Finding("wal", f"the write-ahead log has {size(length)}", todo)
 
 
-def _queue(path: str) -> Iterator[Finding]:
+def _queue(path: str) -> Finding:
     if os.path.exists(path + "-queue") and not os.access(path + "-queue", os.R_OK | os.W_OK):
-        yield Finding("locks", f"{path}-queue cannot be written", "make the file writable for you")
-        return
+        return Finding("locks", f"{path}-queue cannot be written", "make the file writable for you")
     holder = locks.holder(path)
-    yield Finding("locks", f"{holder} is writing now" if holder else "nobody is writing now")
+    return Finding("locks", f"{holder} is writing now" if holder else "nobody is writing now")
 
 
 # ---------------------------------------------------------------- from inside

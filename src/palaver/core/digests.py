@@ -12,7 +12,7 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING
 
-from ..canonical import digest
+from ..canonical import LARGE, digest
 from ..later import later
 
 if TYPE_CHECKING:
@@ -21,7 +21,6 @@ else:
     later(globals(), "hashlib")
 
 TAG = b"palaver turn 1"
-_LARGE = 1 << 20
 _SALT = (16).to_bytes(8, "big")  # the length of a salt, as `canonical.digest` writes it
 
 _salts: list[bytes] = []
@@ -42,7 +41,7 @@ def leaf(salt: bytes, kind: str, stored: str) -> bytes:
     """`kind`: the role of a message (its bytes are its metadata as given) or the type of a part."""
     body, size = stored.encode(), _SALT if len(salt) == 16 else len(salt).to_bytes(8, "big")
     head = b"".join((size, salt, _named(kind), len(body).to_bytes(8, "big")))
-    if len(body) < _LARGE:
+    if len(body) < LARGE:
         return hashlib.sha256(head + body).digest()
     hashed = hashlib.sha256(head)
     hashed.update(body)  # without a copy of it

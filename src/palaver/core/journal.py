@@ -34,7 +34,7 @@ BY_ROW = {
 LOGGED = BY_SESSION.keys() | BY_ROW.keys()
 _STREAMED = {"insert_streamed_part", "update_part"}
 _SHORT = 256  # characters of a part that are simply written again
-IN_ITS_ROW = " " * (_SHORT + 1)  # a part's text that is too large to be kept
+_IN_ITS_ROW = " " * (_SHORT + 1)  # a part's text that is too large to be kept
 
 _encode = msgspec.json.encode
 
@@ -120,9 +120,7 @@ class _Journaled:
 
     def put_large(self, query: Query, values: list[Any]) -> None:
         """The large one is not held until the line is written: it is in its row then."""
-        params = dict(zip(query.names, values, strict=True))
-        self._note(query, {**params, "data": IN_ITS_ROW} if "data" in params else params)
-        del params
+        self._note(query, dict(zip(query.names, values, strict=True)) | {"data": _IN_ITS_ROW})
         self._tx.put_large(query, values)
 
     def _note(self, query: Query, params: dict[str, Any]) -> None:
@@ -139,7 +137,7 @@ class _Journaled:
             return
         if query.name in _STREAMED and not self._seals and len(params["data"]) > _SHORT:
             params["data"] = self._source(query, params, session) or params["data"]
-        if params.get("data") is IN_ITS_ROW:
+        if params.get("data") is _IN_ITS_ROW:
             params["data"] = self._tx.all(Q.data_of_part, id=params["id"])[0][0]
         if query.name == "set_message_metadata" and len(params["metadata"]) > _SHORT:
             params["metadata"] = self._metadata_source(params, session) or params["metadata"]

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from .. import canonical, ids
+from ..canonical import LARGE
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
@@ -24,7 +25,6 @@ else:
 
 assert Q.respond_head.names == ("now", "session", "turn", "fence")
 assert Q.set_response.names == ("response", "turn", "fence")
-LARGE = 1 << 20  # characters of a part of which there should be no copy too many
 assert Q.update_part.names == ("type", "data", "call", "state", "now", "id")
 assert Q.insert_streamed_part.names == (*("id", "session", "place", "type", "data", "call", "state", "at", "message"),)
 

@@ -10,7 +10,6 @@ from __future__ import annotations
 import os
 import threading
 from contextlib import contextmanager
-from itertools import count
 
 import apsw
 
@@ -313,14 +312,15 @@ class SqliteDatabase:
 
     def patiently(self, text: str, params: Sequence[Any], deadline: float) -> list[Row]:
         """Somebody else may be writing: wait in line, and try again."""
-        for tries in count():
+        tries = 0
+        while True:
             try:
                 return self.cursor.execute(text, params).fetchall()
             except apsw.BusyError:
                 if monotonic() > deadline or self._queue is None:
                     raise StoreBusy(self.name, holder(self.name), self.timeout) from None
                 self._queue.wait(deadline, tries)
-        raise AssertionError
+                tries += 1
 
     # ------------------------------------------------------------ commits that share an fsync
 
