@@ -14,6 +14,7 @@ an awaited call never cancels the work: a chunk whose `write` was cancelled is s
 from __future__ import annotations
 
 import asyncio
+import os
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
@@ -75,6 +76,7 @@ class _Crew:
 
     def __init__(self) -> None:
         self._pool = ThreadPoolExecutor(_THREADS, thread_name_prefix="palaver-aio")
+        self._pid = os.getpid()
         self._work: set[asyncio.Future[Any]] = set()
         self.recordings: set[asyncio.Future[Any]] = set()
         self.closed = False
@@ -82,11 +84,24 @@ class _Crew:
         self._batch: _Batch | None = None  # not handed to a thread yet
         self._is_writing = False
 
-    def begin(self, work: Any, *, ending: bool = False) -> asyncio.Future[Any]:
+    @property
+    def is_inherited(self) -> bool:
+        """We are in a forked child, which has none of the threads."""
+        return os.getpid() != self._pid
+
+    def refuse_closed(self, *, ending: bool = False) -> None:
         """Once the store closes only what ends something that was begun is taken."""
+        if self.is_inherited:
+            raise StoreClosed("this store was opened before fork(); open it again in the child process")
         if self.closed or (self.closing is not None and not ending):
-            work.close()
             raise StoreClosed("this store is closed; open it again")
+
+    def begin(self, work: Any, *, ending: bool = False) -> asyncio.Future[Any]:
+        try:
+            self.refuse_closed(ending=ending)
+        except StoreClosed:
+            work.close()
+            raise
         return self._noted(asyncio.ensure_future(work))
 
     def _noted(self, task: asyncio.Future[Any]) -> asyncio.Future[Any]:
@@ -97,8 +112,7 @@ class _Crew:
     def write(self, turn: Turn, chunk: Chunk) -> tuple[asyncio.Future[None], asyncio.Future[Any]]:
         """Chunks that come while others are written go together, as one piece of work for one thread. How this one
         ends, and the end of them all; who waits for the first may go away."""
-        if self.closed or self.closing is not None:
-            raise StoreClosed("this store is closed; open it again")
+        self.refuse_closed()
         loop = asyncio.get_running_loop()
         if self._batch is None:
             self._batch = _Batch(self._noted(loop.create_future()))
@@ -249,6 +263,9 @@ class AsyncStore(Async):
     async def close(self) -> None:
         """What was begun is finished first. A second time does nothing."""
         crew = self._lane.crew
+        if crew.is_inherited:  # the parent's to close
+            self._inner.close()
+            return
         if crew.closing is None:
             crew.closing = asyncio.ensure_future(self._close(crew))
         await asyncio.shield(crew.closing)

@@ -8,7 +8,9 @@ never are. With `step` and `turn` chunks are folded at once and held back until 
 
 from __future__ import annotations
 
+import os
 import threading
+import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any, NamedTuple
@@ -58,6 +60,8 @@ DELTAS = {"text-delta", "reasoning-delta", "tool-input-delta"}
 
 Chunk = Mapping[str, Any] | str | bytes
 
+_ALL: weakref.WeakSet[Turn] = weakref.WeakSet()
+
 
 class Offer(NamedTuple):
     """A chunk that is folded, and what is to be stored of it."""
@@ -92,6 +96,7 @@ class Turn:
         self._on_hold = on_hold
         self._on_begin = on_begin
         self._lock = threading.RLock()
+        _ALL.add(self)
         self._take_up(state)
         self._held = Held()
         self._stale = False
@@ -755,3 +760,12 @@ def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:
     given = chunk.get("messageMetadata")
     if given is not None:
         metadata.as_given(given)
+
+
+def _after_fork() -> None:
+    """A forked child has no other threads: it must not wait for the locks they held, but be refused."""
+    for turn in list(_ALL):
+        turn._lock = threading.RLock()
+
+
+os.register_at_fork(after_in_child=_after_fork)

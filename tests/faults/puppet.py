@@ -8,7 +8,9 @@ from __future__ import annotations
 import json
 import os
 import resource
+import signal
 import sys
+import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -108,6 +110,7 @@ class Puppet(Obedient):
         reader, writer = os.pipe()
         child = os.fork()
         if child == 0:
+            signal.alarm(10)  # one that waits forever says nothing
             try:
                 found = {name: _error(work) for name, work in self._uses(session_id).items()}
                 os.write(writer, json.dumps(found).encode())
@@ -115,9 +118,24 @@ class Puppet(Obedient):
                 os._exit(0)
         os.close(writer)
         with os.fdopen(reader) as answer:
-            said: dict[str, str] = json.loads(answer.read())
+            said: dict[str, str] = json.loads(answer.read() or "{}")
         os.waitpid(child, 0)
         return said
+
+    def in_forks_beside_a_stream(self, session_id: str, turn_id: str, times: int) -> list[dict[str, str]]:
+        """The same, again and again, while a thread of the parent streams into the turn."""
+        ended = threading.Event()
+        stream = threading.Thread(target=self._stream, args=(turn_id, ended))
+        stream.start()
+        try:
+            return [self.in_a_fork(session_id) for _ in range(times)]
+        finally:
+            ended.set()
+            stream.join()
+
+    def _stream(self, turn_id: str, ended: threading.Event) -> None:
+        while not ended.is_set():
+            self.say(turn_id, ".")
 
     def fork_and_exit(self) -> None:
         """A child that ends as children do, with all that Python runs at the end."""

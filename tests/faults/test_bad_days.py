@@ -130,13 +130,22 @@ def test_killed_while_it_recovers_another_the_next_one_completes_it(write: int, 
 # ---------------------------------------------------------------- forked
 
 
+REFUSED = {**dict.fromkeys(("read", "begin", "write", "seal"), "StoreClosed"), "close": "nothing"}
+
+
 def test_a_forked_child_is_refused_and_the_parent_goes_on(other: Start) -> None:
     writer, session, turn = streaming(other)
-    errors = writer("in_a_fork", session)
-    assert errors == {**dict.fromkeys(("read", "begin", "write", "seal"), "StoreClosed"), "close": "nothing"}
+    assert writer("in_a_fork", session) == REFUSED
     writer("say", turn, "two ")
     writer("seal", turn)
     assert writer("read", session) == ["user: hi", "assistant: one two "]
+
+
+def test_a_child_forked_while_a_thread_streams_is_refused_and_does_not_wait_for_that_thread(other: Start) -> None:
+    writer, session, turn = streaming(other)
+    assert writer("in_forks_beside_a_stream", session, turn, 5) == [REFUSED] * 5
+    writer("seal", turn)
+    assert writer("verify") == []
 
 
 def test_the_end_of_a_forked_child_drops_neither_the_locks_nor_the_files_of_its_parent(
