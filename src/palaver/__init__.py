@@ -58,8 +58,8 @@ if TYPE_CHECKING:
     )
     from .folding import fold
     from .model import Event, Line, Page, Problem, Queued, SessionInfo, TurnInfo, Usage
+    from .openturn import Turn
     from .permissions import Answer
-    from .recorder import Turn
     from .session import Moment, Session, StoredMessage
     from .store import Sessions, Store, open
 
@@ -81,7 +81,7 @@ _HOMES = {
     "folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
     "permissions": "Answer",
-    "recorder": "Turn",
+    "openturn": "Turn",
     "session": "Moment Session StoredMessage",
     "store": "Sessions Store open",
 }

@@ -27,7 +27,7 @@ from . import together
 from .clock import monotonic
 from .errors import HeadConflict, StoreClosed, TurnSealed
 from .model import Event, SessionInfo
-from .recorder import Chunk, Turn
+from .openturn import Chunk, Turn
 from .rulebook import Rulebook
 from .session import Moment, Session
 from .store import Sessions, Store

@@ -11,7 +11,7 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from .recorder import Chunk, Turn
+from .openturn import Chunk, Turn
 
 if TYPE_CHECKING:
     from .session import Session

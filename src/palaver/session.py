@@ -20,7 +20,7 @@ from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
 from .setup import Setup
 
 if TYPE_CHECKING:
-    from . import modelmessages, recorder, rulebook
+    from . import modelmessages, openturn, rulebook
     from .core import (
         beginning,
         compaction,
@@ -39,10 +39,10 @@ if TYPE_CHECKING:
         whole,
     )
     from .core.turns import Entry
-    from .recorder import Turn
+    from .openturn import Turn
     from .store import Store
 else:
-    later(globals(), ".modelmessages", ".recorder", ".rulebook", ".core.beginning", ".core.compaction", ".core.context")
+    later(globals(), ".modelmessages", ".openturn", ".rulebook", ".core.beginning", ".core.compaction", ".core.context")
     later(globals(), ".core.materialise", ".core.previews", ".core.pruning", ".core.queue", ".core.recovery")
     later(globals(), ".core.refs", ".core.rows", ".core.sealing", ".core.triggers", ".core.turns", ".core.visibility")
     later(globals(), ".core.whole")
@@ -528,7 +528,7 @@ class Moment:
 def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
     if place is None or isinstance(place, str):
         return place
-    if isinstance(place, TurnInfo | recorder.Turn):
+    if isinstance(place, TurnInfo | openturn.Turn):
         return place.id
     if isinstance(place, dict) and isinstance(place.get("id"), str):
         return str(place["id"])

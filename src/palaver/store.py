@@ -26,12 +26,12 @@ from .saving import Policy, refuse_number
 from .session import Session
 
 if TYPE_CHECKING:
-    from . import recorder
+    from . import openturn
     from .core import journal
     from .core.turns import OpenTurn
-    from .recorder import Turn
+    from .openturn import Turn
 else:
-    later(globals(), ".recorder", ".core.journal")
+    later(globals(), ".openturn", ".core.journal")
 
 _ENGINE = ("create", "durability", "timeout")
 _POSTGRES = ("lease", "pooler")
@@ -267,7 +267,7 @@ class Store:
         return self._owner.sign_in()
 
     def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
-        turn = recorder.Turn(
+        turn = openturn.Turn(
             self.db,
             self.room,
             state,

@@ -8,7 +8,8 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from .recorder import Chunk, Offer, Turn
+from .openturn import Chunk, Turn
+from .recorder import Offer
 
 Outcome = Exception | None
 
@@ -35,16 +36,16 @@ def _insert(offers: dict[Turn, tuple[int, Offer]], outcomes: list[Outcome]) -> N
     """All that is offered; every turn that offered something is told."""
     if not offers:
         return
-    waiting = list(offers.values())
-    db = waiting[0][1].db  # they are turns of one store
+    waiting = [(turn, place, offer) for turn, (place, offer) in offers.items()]
+    db = waiting[0][2].db  # they are turns of one store
     offers.clear()
     ends: Sequence[int | Exception]
     try:
-        ends = db.append_all([(offer.row, offer.part) for _, offer in waiting])
+        ends = db.append_all([(offer.row, offer.part) for _, _, offer in waiting])
     except Exception as error:
         ends = [error] * len(waiting)
-    for (place, offer), end in zip(waiting, ends, strict=True):
+    for (turn, place, offer), end in zip(waiting, ends, strict=True):
         try:
-            offer.turn._conclude(offer, end)
+            turn._conclude(offer, end)
         except Exception as error:
             outcomes[place] = error

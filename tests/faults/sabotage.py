@@ -8,14 +8,14 @@ from collections.abc import Callable
 from typing import Any
 
 import palaver
-from palaver import ids, keeper, recorder, store
+from palaver import ids, keeper, openturn, store
 from palaver.db import locks, queries, sqlite, wal
 from palaver.db.sqlite import SqliteDatabase
 
 
 def errors_swallowed() -> None:
     """A chunk that could not be written is acknowledged."""
-    append = recorder.Turn.append
+    append = openturn.Turn.append
 
     def careless(self: Any, given: Any, **more: Any) -> None:
         try:
@@ -23,12 +23,12 @@ def errors_swallowed() -> None:
         except palaver.StoreError:
             pass
 
-    recorder.Turn.append = careless  # type: ignore[method-assign]
+    openturn.Turn.append = careless  # type: ignore[method-assign]
 
 
 def done_all_the_same() -> None:
     """A write that raised is made by the store itself, later."""
-    append = recorder.Turn.append
+    append = openturn.Turn.append
     left: list[Any] = []
 
     def stubborn(self: Any, given: Any, **more: Any) -> None:
@@ -39,7 +39,7 @@ def done_all_the_same() -> None:
             raise
         left.clear()
 
-    recorder.Turn.append = stubborn  # type: ignore[method-assign]
+    openturn.Turn.append = stubborn  # type: ignore[method-assign]
 
 
 def errors_untranslated() -> None:
@@ -109,7 +109,7 @@ def lock_kept() -> None:
 
 def fence_raised_too_early() -> None:
     """A wait that fails takes the turn from its writer."""
-    wait = recorder.Turn.wait
+    wait = openturn.Turn.wait
 
     def hasty(self: Any) -> None:
         try:
@@ -118,7 +118,7 @@ def fence_raised_too_early() -> None:
             self._state.fence += 1
             raise
 
-    recorder.Turn.wait = hasty  # type: ignore[method-assign]
+    openturn.Turn.wait = hasty  # type: ignore[method-assign]
 
 
 def close_gives_up() -> None:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from palaver import recorder
+from palaver import openturn
 from palaver.core import context, loose, pending, prelude, queue, recovery, refs, sealing, transcript, visibility
 from palaver.db.queries import Q
 
@@ -55,12 +55,12 @@ def loose_rows_are_adopted_under_an_open_turn(patch: pytest.MonkeyPatch) -> None
 
 
 def usage_is_counted_twice(patch: pytest.MonkeyPatch) -> None:
-    count = recorder.Turn._count
+    count = openturn.Turn._count
 
-    def twice(self: recorder.Turn, tx: Any, given: Any, *rest: Any) -> None:
+    def twice(self: openturn.Turn, tx: Any, given: Any, *rest: Any) -> None:
         count(self, tx, given + given, *rest)
 
-    patch.setattr(recorder.Turn, "_count", twice)
+    patch.setattr(openturn.Turn, "_count", twice)
 
 
 def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:

@@ -20,6 +20,7 @@ from palaver import HeadConflict, Session, Store, StoreUnavailable, Turn, TurnSe
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.transactions import Write
 from palaver.pen import Pen
+from palaver.recorder import Recorder
 
 from .crowd import NOTHING, Crowd, judge_commits
 from .lossy import Lossy
@@ -243,14 +244,14 @@ def test_a_chunk_that_cannot_be_looked_for_is_not_said_to_be_absent(
 ) -> None:
     with palaver.open(line.dsn, timeout=1.0) as store:
         turn = stream(store.sessions.create(), "a ")
-        look_for = Turn._look_for
+        look_for = Recorder._look_for
 
-        def with_the_server_away(self: Turn, *given: Any) -> None:
+        def with_the_server_away(self: Recorder, *given: Any) -> None:
             durable.stop()
             look_for(self, *given)
 
         with monkeypatch.context() as patched:
-            patched.setattr(Turn, "_look_for", with_the_server_away)
+            patched.setattr(Recorder, "_look_for", with_the_server_away)
             line.lose_next_commit()
             with pytest.raises(StoreUnavailable) as caught:
                 turn.write(delta("b "))
@@ -873,13 +874,13 @@ def test_the_judge_sees_a_commit_that_was_done_twice(database: str, store: Store
 def test_the_judge_sees_a_chunk_that_was_sent_again_without_a_look(
     database: str, line: Lossy, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    def send_again(self: Turn, items: list[Any], lost: StoreUnavailable) -> None:
-        self._stale = True
-        self._refresh()
+    def send_again(self: Recorder, items: list[Any], lost: StoreUnavailable) -> None:
+        self.is_stale = True
+        self.refresh()
         self._store_all(items, [self._fold(parsed, last=True) for parsed, _ in items])
-        self._state.chunks += len(items)
+        self.state.chunks += len(items)
 
-    monkeypatch.setattr(Turn, "_look_for", send_again)
+    monkeypatch.setattr(Recorder, "_look_for", send_again)
     crowd = Crowd(store, sessions=1, committers=0, streams=1)
     sent = iter([False, False, False, True])
 

@@ -61,7 +61,7 @@ def nothing_is_flushed_by_the_clock() -> None:
     """A stream that stalls is written when it goes on."""
     from palaver import recorder
 
-    recorder.Turn._flush_old = lambda self: None  # type: ignore[method-assign]
+    recorder.Recorder.flush_old = lambda self: None  # type: ignore[method-assign]
 
 
 @planted
@@ -69,14 +69,14 @@ def nothing_but_the_policy_saves() -> None:
     """flush, usage, wait, resolve and the seal leave what is held where it is."""
     from palaver import recorder
 
-    flush = recorder.Turn._flush
+    flush = recorder.Recorder.flush
 
     def when_due(self: Any) -> None:
-        kinds = {parsed["type"] for parsed, _ in self._held.items}
-        if kinds & self._policy._ends and not self._state.fold.unresolved():
+        kinds = {parsed["type"] for parsed, _ in self.held.items}
+        if kinds & self._policy._ends and not self.state.fold.unresolved():
             flush(self)
 
-    recorder.Turn._flush = when_due  # type: ignore[method-assign]
+    recorder.Recorder.flush = when_due  # type: ignore[method-assign]
 
 
 @planted
@@ -84,18 +84,12 @@ def seals_forget_what_is_held() -> None:
     """A seal drops what was not written yet."""
     from palaver import recorder
 
-    seal = recorder.Turn._seal
-
-    def bare(self: Any, status: str) -> int | None:
-        return seal(self, status)
-
     def forgetful(self: Any) -> None:
-        self._held.clear()
-        self._stale = True
-        self._refresh()
+        self.held.clear()
+        self.is_stale = True
+        self.refresh()
 
-    recorder.Turn._seal = bare  # type: ignore[method-assign]
-    recorder.Turn._flush = forgetful  # type: ignore[method-assign]
+    recorder.Recorder.flush = forgetful  # type: ignore[method-assign]
 
 
 @planted

@@ -117,9 +117,9 @@ def a_fork_begins_with_nothing() -> None:
 
 @planted
 def a_turn_may_go_anywhere() -> None:
-    from palaver.recorder import Turn
+    from palaver.recorder import Recorder
 
-    Turn._usable = lambda self, *, waiting=False: None
+    Recorder.refuse_ended = lambda self, *, waiting=False: None
 
 
 @planted

@@ -1,4 +1,4 @@
-"""Imports point one way: cli → store → session → recorder → core → db, all of them → values → leaves."""
+"""Imports point one way: cli → store → session → open turn → recorder → core → db, all of them → values → leaves."""
 
 from __future__ import annotations
 
@@ -23,6 +23,7 @@ LAYERS = [
     {"pen"},
     {"holding"},
     {"exports", "recorder", "setup"},
+    {"openturn"},
     {"rulebook", "recording", "together"},
     {"session"},
     {"store", "directory"},
@@ -113,6 +114,7 @@ def test_a_program_that_reads_starts_without_what_only_writers_need(tmp_path: Pa
     with palaver.open(path) as store:
         store.sessions.create("a").commit("hello")
     unused = [
+        "openturn",
         "recorder",
         "pen",
         "folding",

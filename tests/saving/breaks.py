@@ -12,16 +12,16 @@ from .planting import planted
 def held_chunks_are_forgotten_when_a_flush_fails() -> None:
     from palaver import recorder
 
-    store = recorder.Turn._store
+    store = recorder.Recorder._store
 
     def forgetful(self: Any, items: Any, touched: Any) -> None:
         try:
             store(self, items, touched)
         except BaseException:
-            self._held.clear()
+            self.held.clear()
             raise
 
-    recorder.Turn._store = forgetful  # type: ignore[method-assign]
+    recorder.Recorder._store = forgetful  # type: ignore[method-assign]
 
 
 @planted
@@ -29,29 +29,29 @@ def an_interrupted_flush_is_written_again() -> None:
     """After a flush that failed, all that was held is held, whatever is in the file."""
     from palaver import recorder
 
-    refresh = recorder.Turn._refresh
+    refresh = recorder.Recorder.refresh
 
     def again(self: Any) -> None:
-        held, stale = list(self._held.items), self._stale
+        held, stale = list(self.held.items), self.is_stale
         refresh(self)
-        if stale and len(self._held) < len(held):
-            self._held.items = held
-            self._held.parts = [self._state.fold.apply(parsed) for parsed, _ in held]
+        if stale and len(self.held) < len(held):
+            self.held.items = held
+            self.held.parts = [self.state.fold.apply(parsed) for parsed, _ in held]
 
-    recorder.Turn._refresh = again  # type: ignore[method-assign]
+    recorder.Recorder.refresh = again  # type: ignore[method-assign]
 
 
 @planted
 def a_refused_append_leaves_what_came_before_it() -> None:
-    from palaver import recorder
+    from palaver import openturn
 
-    append = recorder.Turn.append
+    append = openturn.Turn.append
 
     def one_by_one(self: Any, given: Any, *, at: int | None = None) -> None:
         for place, chunk in enumerate(given):
             append(self, [chunk], at=None if at is None else at + place)
 
-    recorder.Turn.append = one_by_one  # type: ignore[method-assign]
+    openturn.Turn.append = one_by_one  # type: ignore[method-assign]
 
 
 @planted
@@ -59,22 +59,25 @@ def held_chunks_are_not_compared() -> None:
     """append(at=…) knows only of what is stored."""
     from palaver import recorder
 
-    recorder.Turn._stored = lambda self, items, at: max(0, min(len(items), self.stored - at))  # type: ignore[method-assign]
+    def stored(self: Any, items: Any, at: int) -> int:
+        return max(0, min(len(items), self.state.chunks - at))
+
+    recorder.Recorder._stored = stored  # type: ignore[method-assign]
 
 
 @planted
 def close_drops_what_is_held() -> None:
-    from palaver import recorder
+    from palaver import openturn
 
-    seal = recorder.Turn.seal
+    seal = openturn.Turn.seal
 
     def bare(self: Any, status: str | None = None) -> None:
-        if self._held:
-            self._held.clear()
-            self._stale = True
+        if self._recorder.held:
+            self._recorder.held.clear()
+            self._recorder.is_stale = True
         seal(self, status)
 
-    recorder.Turn.seal = bare  # type: ignore[method-assign]
+    openturn.Turn.seal = bare  # type: ignore[method-assign]
 
 
 @planted
