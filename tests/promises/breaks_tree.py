@@ -123,10 +123,15 @@ def archived_sessions_take_writes() -> None:
 @planted
 def parents_are_forgotten() -> None:
     """A turn that was committed whole has no parent."""
-    from palaver.core import sealing
+    from palaver.db.queries import Q
+    from palaver.db.transactions import Write
 
-    commit = sealing.commit
-    sealing.commit = lambda *given, parent_id, **named: commit(*given, parent_id=None, **named)  # type: ignore[assignment]
+    put = Write.put
+
+    def orphaned(self: Write, query: Any, turn: Any, parent: Any, *rest: Any) -> None:
+        put(self, query, turn, None if query is Q.insert_sealed_turn else parent, *rest)
+
+    Write.put = orphaned  # type: ignore[assignment,method-assign]
 
 
 @planted
