@@ -46,6 +46,7 @@ if TYPE_CHECKING:
         StoreCorrupt,
         StoreError,
         StoreFull,
+        StoreGone,
         StoreReadOnly,
         StoreUnavailable,
         TriggerConflict,
@@ -75,8 +76,8 @@ _HOMES = {
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
-        "StoreError StoreFull StoreReadOnly StoreUnavailable TriggerConflict TriggerFired TurnNotFound TurnSealed "
-        "TurnWaiting UnsafeFileSystem UsageConflict"
+        "StoreError StoreFull StoreGone StoreReadOnly StoreUnavailable TriggerConflict TriggerFired TurnNotFound "
+        "TurnSealed TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
@@ -132,6 +133,7 @@ __all__ = [
     "StoreCorrupt",
     "StoreError",
     "StoreFull",
+    "StoreGone",
     "StoreReadOnly",
     "StoreUnavailable",
     "StoredMessage",

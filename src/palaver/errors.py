@@ -33,6 +33,7 @@ PalaverError
     ├── StoreFull
     ├── StoreCorrupt
     ├── StoreClosed
+    ├── StoreGone            its file was removed, moved or replaced while it was open
     ├── NotAStore            the path is a directory, a text file, another program's database
     ├── SchemaTooNew
     ├── SchemaMismatch
@@ -265,6 +266,19 @@ class StoreCorrupt(StoreError):
 
 class StoreClosed(StoreError):
     """The store was closed, or this process was forked from the one that opened it."""
+
+
+class StoreGone(StoreError):
+    """The store's file, or its log, was removed, moved or replaced while it was open. Reading still works in this
+    process, so what was acknowledged can be saved."""
+
+    def __init__(self, path: str, file: str) -> None:
+        super().__init__(
+            f"{file} was removed, moved or replaced while the store {path} was open; nothing more is written to it. "
+            "Put the file back, or save what this process can still read, then open the store again"
+        )
+        self.path = path
+        self.file = file
 
 
 class NotAStore(StoreError):

@@ -10,6 +10,7 @@ from typing import Any
 import palaver
 from palaver import ids, keeper, openturn, store
 from palaver.db import locks, queries, sqlite, wal
+from palaver.db.files import Files
 from palaver.db.sqlite import SqliteDatabase
 
 
@@ -158,6 +159,16 @@ def children_clean_up() -> None:
     os.register_at_fork(after_in_child=lambda: [os.unlink(path) for path in made])
 
 
+def theft_unnoticed() -> None:
+    """Nobody looks whether the files are still there."""
+    Files.refuse_others = lambda self: None  # type: ignore[method-assign]
+
+
+def log_moved_whoever_wrote() -> None:
+    """A store that is closed moves its log into the file, whoever has written there since."""
+    Files.stranger = lambda self: None  # type: ignore[method-assign]
+
+
 def log_never_shortened() -> None:
     """Nobody moves the log's pages to their place."""
     wal.WriteAheadLog._shorten = lambda self, pages: None  # type: ignore[method-assign]
@@ -206,6 +217,8 @@ BUGS: dict[str, Callable[[], None]] = {
         holder_unnamed,
         forks_unnoticed,
         children_clean_up,
+        theft_unnoticed,
+        log_moved_whoever_wrote,
         log_never_shortened,
         clock_not_floored,
         ids_not_floored,

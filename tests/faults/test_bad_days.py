@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import shutil
 import signal
+import time
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -170,6 +171,69 @@ def test_the_end_of_a_forked_child_drops_neither_the_locks_nor_the_files_of_its_
 
 
 # ---------------------------------------------------------------- robbed
+
+A_MOMENT = 0.01  # seconds: longer than a writer goes on without standing in line, which is when it looks
+
+
+def take_away(folder: Path, *ends: str) -> None:
+    for end in ends:
+        (folder / f"s.db{end}").rename(folder / f"taken{end}")
+    time.sleep(A_MOMENT)
+
+
+def refusal(of: Other, *command: Any) -> str | None:
+    try:
+        of(*command)
+    except Refusal as refused:
+        return refused.name
+    return None
+
+
+@pytest.mark.parametrize("ends", [[""], ["-wal"], ["-shm"], ["", "-wal", "-shm"]], ids=" and ".join)
+def test_a_store_whose_files_were_taken_away_says_so_at_the_next_write_and_can_still_be_read(
+    ends: list[str], other: Start, fast: Path
+) -> None:
+    writer, session, turn = streaming(other)
+    take_away(fast, *ends)
+    assert refusal(writer, "say", turn, "two ") == "StoreGone"
+    assert refusal(writer, "commit", session, "me too") == "StoreGone"
+    assert refusal(writer, "seal", turn) == "StoreGone"
+    assert writer("read", session) == ["user: hi", "assistant: one "]
+
+
+def test_a_store_that_was_replaced_by_another_is_not_written_to(other: Start, fast: Path) -> None:
+    writer, session, turn = streaming(other)
+    shutil.copy(fast / "s.db", fast / "copy")
+    (fast / "copy").rename(fast / "s.db")
+    time.sleep(A_MOMENT)
+    assert refusal(writer, "say", turn, "two ") == "StoreGone"
+    assert writer("read", session) == ["user: hi", "assistant: one "]
+
+
+def test_a_store_whose_files_are_back_goes_on(other: Start, fast: Path) -> None:
+    writer, session, turn = streaming(other)
+    take_away(fast, "", "-wal", "-shm")
+    assert refusal(writer, "say", turn, "two ") == "StoreGone"
+    for end in ("", "-wal", "-shm"):
+        (fast / f"taken{end}").rename(fast / f"s.db{end}")
+    writer("say", turn, "two ")
+    writer("seal", turn)
+    assert other()("read", session) == ["user: hi", "assistant: one two "]
+    assert writer("verify") == []
+
+
+def test_closed_without_its_log_a_store_leaves_what_others_have_written_since(other: Start, fast: Path) -> None:
+    writer, _, turn = streaming(other)
+    writer("seal", turn)
+    take_away(fast, "-wal", "-shm")
+    newer = other()
+    later = newer("create")
+    newer("commit", later, "since then")
+    newer("close")
+    assert refusal(writer, "close") == "StoreGone"
+    witness = other()
+    assert witness("read", later) == ["user: since then"]
+    assert witness("verify") == []
 
 
 def test_without_the_queues_file_writers_still_do_not_lose_anything(other: Start, fast: Path) -> None:

@@ -94,12 +94,14 @@ class WriteQueue:
         self._free_until = 0.0
         _INHERITED.add(self)
 
-    def enter(self, deadline: float) -> None:
-        """Before a write: to the front of the line, unless we were there a moment ago. Not for long: whoever is at the
-        front may have been stopped there, while nobody writes. Then a write is tried from further back."""
+    def enter(self, deadline: float) -> bool:
+        """Before a write: to the front of the line, unless we were there a moment ago (False). Not for long: whoever is
+        at the front may have been stopped there, while nobody writes. Then a write is tried from further back."""
         now = monotonic()
-        if now >= self._free_until:
-            self._stand(min(deadline - now, _PATIENCE))
+        if now < self._free_until:
+            return False
+        self._stand(min(deadline - now, _PATIENCE))
+        return True
 
     def wait(self, deadline: float, tries: int) -> None:
         """Somebody is writing. At the front, look again soon, and not in step with others; elsewhere, go there."""

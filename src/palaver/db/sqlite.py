@@ -14,9 +14,10 @@ from contextlib import contextmanager
 import apsw
 
 from ..clock import monotonic
-from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreReadOnly
+from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone, StoreReadOnly
 from . import filesystem, migrate, wal
 from .explaining import explain
+from .files import Files
 from .grouping import Group
 from .locks import WriteQueue, holder
 from .owners import FileLife
@@ -155,9 +156,14 @@ class SqliteDatabase:
             for reader in self._readers:
                 reader.close()
             self.cursor.close(True)
+            stranger = self._files.stranger()
+            if stranger is not None:
+                self._writer.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)
             self._writer.close()
             if self._queue:
                 self._queue.close()
+        if stranger is not None:
+            raise StoreGone(self.name, stranger)
 
     # ------------------------------------------------------------ opening
 
@@ -211,6 +217,7 @@ class SqliteDatabase:
 
     def _go_to_work(self, connection: apsw.Connection) -> None:
         connection.set_busy_timeout(0)  # from here on `patiently` waits, in line, and to the caller's deadline
+        self._files = Files(self.name)
         self._log = WriteAheadLog(connection)
 
     @contextmanager
@@ -241,8 +248,8 @@ class SqliteDatabase:
         try:
             if self._closed:
                 self.refuse_closed()
-            if self._queue:
-                self._queue.enter(deadline)
+            if self._queue and self._queue.enter(deadline):
+                self._files.refuse_others()
         except BaseException:
             try:
                 if self._queue:
