@@ -62,7 +62,9 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
         raise BadValue(
             f"{path.partition('://')[0]}:// stores are not supported; give a path, ':memory:' or postgresql://"
         )
-    return _open_on(SqliteDatabase(path if path == ":memory:" else os.path.abspath(path), **chosen), options)
+    if path != ":memory:":
+        path = os.path.realpath(path)  # the locks lie beside the file: whoever opens it by a link must find the same
+    return _open_on(SqliteDatabase(path, **chosen), options)
 
 
 def _open_on(engine: Engine, options: dict[str, Any]) -> Store:

@@ -99,6 +99,7 @@ def test_doctor_names_who_writes(tmp_path: Path) -> None:
 def test_doctor_tells_what_to_do(cli: Cli) -> None:
     path = cli.home / "talks.db"
     path.chmod(0o644)
+    (cli.home / "again.db").hardlink_to(path)
     connection = sqlite3.connect(path)
     with connection:
         connection.execute(
@@ -108,6 +109,7 @@ def test_doctor_tells_what_to_do(cli: Cli) -> None:
     connection.close()
     found = findings(cli, code=1)
     assert found["permissions"]["todo"] == f"chmod 600 {path}"
+    assert found["names"]["what"] == f"{path} has 2 names (hard links)" and found["names"]["todo"]
     assert found["loose rows"]["todo"] == "run `palaver adopt`"
 
 

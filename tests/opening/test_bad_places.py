@@ -90,6 +90,16 @@ def test_a_network_file_system_is_refused(tmp_path: Path, monkeypatch: pytest.Mo
     palaver.open(tmp_path / "near.db").close()
 
 
+def test_a_file_that_is_mounted_by_itself_is_refused_for_its_log_would_stay_behind(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    palaver.open(tmp_path / "talks.db").close()
+    mounts = tmp_path / "mountinfo"
+    mounts.write_text(f"1 0 8:1 / / rw - ext4 /dev/root rw\n2 1 8:1 /x {tmp_path}/talks.db rw - ext4 /dev/root rw\n")
+    monkeypatch.setattr(filesystem, "MOUNTS", str(mounts))
+    assert "mount the folder" in refused(tmp_path / "talks.db", palaver.UnsafeFileSystem)
+
+
 def test_the_real_mount_table_is_read(tmp_path: Path) -> None:
     assert filesystem.kind_of(str(tmp_path)) != ""
 

@@ -6,6 +6,7 @@ import os
 import subprocess
 import sys
 import threading
+import time
 from pathlib import Path
 
 import pytest
@@ -151,3 +152,41 @@ def test_turns_left_open_end_in_the_order_they_began_even_if_one_was_resumed(pat
             early.wait()
             store.sessions.get(session.id).resume(early.id)
         assert [turn.id for turn in session.path() + session.strays()] == [early.id, late.id]
+
+
+# ---------------------------------------------------------------- names
+
+
+@pytest.mark.parametrize("link", ["linked.db", "folder/talks.db"])
+def test_opened_by_a_link_it_is_the_same_store_and_a_turn_that_streams_is_left_alone(link: str, tmp_path: Path) -> None:
+    (tmp_path / "real").mkdir()
+    (tmp_path / "linked.db").symlink_to(tmp_path / "real" / "talks.db")
+    (tmp_path / "folder").symlink_to(tmp_path / "real")
+    with palaver.open(tmp_path / "real" / "talks.db") as store:
+        turn = store.sessions.create("a").turn("hi")
+        turn.append([{"type": "start"}, {"type": "text-start", "id": "t"}])
+        with palaver.open(tmp_path / link) as other:
+            assert other.path == store.path
+            assert [info.status for info in other.sessions.get(turn.session_id).tree()] == ["streaming"]
+            turn.write({"type": "text-delta", "id": "t", "delta": "still mine"})
+        turn.seal()
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["folder", "linked.db", "real"]
+
+
+def test_a_link_to_nowhere_makes_the_store_where_it_points(tmp_path: Path) -> None:
+    (tmp_path / "linked.db").symlink_to(tmp_path / "talks.db")
+    with palaver.open(tmp_path / "linked.db") as store:
+        store.sessions.create("a")
+    assert (tmp_path / "talks.db").is_file() and (tmp_path / "linked.db").is_symlink()
+
+
+def test_a_program_that_goes_to_another_folder_keeps_its_store(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "elsewhere").mkdir()
+    with palaver.open("talks.db") as store:
+        session = store.sessions.create("a")
+        monkeypatch.chdir(tmp_path / "elsewhere")
+        time.sleep(0.01)
+        session.commit("hi")
+        assert len(session.messages()) == 1
+    assert list((tmp_path / "elsewhere").iterdir()) == []

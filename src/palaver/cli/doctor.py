@@ -104,12 +104,14 @@ def _print(screen: Screen, finding: Finding) -> None:
 
 
 def outside(path: str) -> Iterator[Finding]:
-    folder = os.path.dirname(os.path.abspath(path))
+    path = os.path.realpath(path)
+    folder = os.path.dirname(path)
     if not os.path.exists(path):
         yield Finding("file", f"there is no store at {path}", "record something, or name another with --store")
         return
     yield Finding("file", f"{path}, {size(os.stat(path).st_size)}")
     yield from _permissions(path, folder)
+    yield from _names(path)
     yield _filesystem(folder)
     yield _wal(path)
     yield _queue(path)
@@ -123,6 +125,15 @@ def _permissions(path: str, folder: str) -> Iterator[Finding]:
         yield Finding("permissions", f"{path} or its directory cannot be written", "give yourself write permission")
     elif not wrong:
         yield Finding("permissions", "only you can read it")
+
+
+def _names(path: str) -> Iterator[Finding]:
+    """A log belongs to a name: under another one the same file would have another log."""
+    names = os.stat(path).st_nlink
+    if names > 1:
+        yield Finding(
+            "names", f"{path} has {names} names (hard links)", "open it by one name only, or remove the others"
+        )
 
 
 def _files(path: str) -> list[str]:

@@ -39,6 +39,11 @@ def prepare(path: str, *, create: bool = True) -> None:
     if not stat.S_ISREG(mode):
         what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
         raise NotAStore(f"{path} is {what}; give the path of a database file")
+    if any(point == path for point, _ in _mounts()):
+        raise UnsafeFileSystem(
+            f"{path} is mounted by itself, so its log and its locks would lie elsewhere for each who mounts it; "
+            "mount the folder that holds it"
+        )
 
 
 def _make_folder(folder: str) -> None:
@@ -72,19 +77,23 @@ def refuse_unsafe(folder: str) -> None:
 
 def kind_of(folder: str) -> str:
     """The file system type of the mount that holds `folder`; '' where the system does not tell."""
+    real = os.path.realpath(folder)
+    best, kind = -1, ""
+    for point, found in _mounts():
+        if _holds(point, real) and len(point) >= best:
+            best, kind = len(point), found
+    return kind
+
+
+def _mounts() -> list[tuple[str, str]]:
+    """Where something is mounted, and of which type; nothing where the system does not tell."""
     try:
         with open(MOUNTS, errors="surrogateescape") as file:
             lines = file.read().splitlines()
     except OSError:
-        return ""
-    real = os.path.realpath(folder)
-    best, kind = -1, ""
-    for line in lines:
-        fields, _, tail = line.partition(" - ")
-        point = fields.split(" ")[4].replace("\\040", " ")
-        if _holds(point, real) and len(point) >= best:
-            best, kind = len(point), tail.split(" ")[0]
-    return kind
+        return []
+    fields = [line.partition(" - ") for line in lines]
+    return [(place.split(" ")[4].replace("\\040", " "), rest.split(" ")[0]) for place, _, rest in fields]
 
 
 def _holds(mount: str, path: str) -> bool:
