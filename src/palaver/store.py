@@ -15,6 +15,7 @@ from .canonical import check_column
 from .clock import monotonic, now_ms
 from .core import heads, metadata, prelude, sessions, trimming
 from .core.prelude import Room
+from .db import filesystem
 from .db.database import Database, Engine, Life, Tx
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
@@ -38,10 +39,10 @@ _POSTGRES = ("lease", "pooler")
 _STORE = ("save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after", "recover_every")
 
 
-def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) -> Store:
+def open(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None = None, **options: Any) -> Store:
     """Open a store: a path, ":memory:", or a Postgres address and a space on it. It is made if it is not there, unless
     `create=False`."""
-    path = os.fspath(url)
+    path = os.fsdecode(url)
     is_postgres = places.is_server(path)
     known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
     unknown = set(options) - known
@@ -51,20 +52,24 @@ def open(url: str | os.PathLike[str], space: str | None = None, **options: Any) 
         if name in options:
             refuse_number(name, options[name], least=least)
     chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
-    if is_postgres:
-        path, named = places.split(path)
-        if space is not None and named and space != named:
-            raise BadValue(f"the address names the space {named!r}, and `space` {space!r}; leave one of them out")
-        return _open_on(_postgres(path, (named or "default") if space is None else space, chosen), options)
+    return _open_on(_server(path, space, chosen) if is_postgres else _file(path, space, chosen), options)
+
+
+def _server(url: str, space: str | None, chosen: dict[str, Any]) -> Engine:
+    url, named = places.split(url)
+    if space is not None and named and space != named:
+        raise BadValue(f"the address names the space {named!r}, and `space` {space!r}; leave one of them out")
+    return _postgres(url, (named or "default") if space is None else space, chosen)
+
+
+def _file(path: str, space: str | None, chosen: dict[str, Any]) -> Engine:
     if space is not None:
         raise BadValue("a file is one space by itself; leave `space` out")
     if "://" in path:
         raise BadValue(
             f"{path.partition('://')[0]}:// stores are not supported; give a path, ':memory:' or postgresql://"
         )
-    if path != ":memory:":
-        path = os.path.realpath(path)  # the locks lie beside the file: whoever opens it by a link must find the same
-    return _open_on(SqliteDatabase(path, **chosen), options)
+    return SqliteDatabase(path if path == ":memory:" else filesystem.locate(path), **chosen)
 
 
 def _open_on(engine: Engine, options: dict[str, Any]) -> Store:

@@ -165,3 +165,33 @@ def test_urls_of_other_stores_and_unknown_options_are_refused(tmp_path: Path) ->
         palaver.open(tmp_path / "a.db", durability="maybe")
     with pytest.raises(palaver.BadValue, match="space"):
         palaver.open(tmp_path / "a.db", space="acme")
+
+
+@pytest.mark.parametrize("name", ["", "a\0b", os.fsdecode(b"not-utf8-\xff.db")])
+def test_what_is_no_path_is_refused(name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    with pytest.raises(palaver.BadValue, match=r"path|UTF-8"):
+        palaver.open(name)
+    assert list(tmp_path.iterdir()) == []
+
+
+def test_a_name_that_the_system_does_not_take_is_refused(tmp_path: Path) -> None:
+    with pytest.raises(palaver.NotAStore, match="too long"):
+        palaver.open(tmp_path / ("x" * 300))
+    (tmp_path / "round.db").symlink_to(tmp_path / "round.db")
+    assert "cannot" in refused(tmp_path / "round.db", palaver.NotAStore)
+
+
+def test_a_path_in_bytes_and_one_that_begins_at_home(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("HOME", str(tmp_path))
+    with palaver.open(os.fsencode(tmp_path / "talks.db")) as store, palaver.open("~/talks.db") as other:
+        assert store.path == other.path == str(tmp_path / "talks.db")
+
+
+@pytest.mark.parametrize("name", ["a?b#c.db", "file:x.db", " x.db", "new\nline.db", "ü/ñ.db", "-x.db"])
+def test_a_strange_name_is_a_name(name: str, tmp_path: Path) -> None:
+    with palaver.open(tmp_path / name) as store:
+        store.sessions.create("a").commit("hi")
+    assert (tmp_path / name).is_file()
+    with palaver.open(tmp_path / name, create=False) as store:
+        assert [info.messages for info in store.sessions.list().sessions] == [1]

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ..errors import NotAStore, StoreReadOnly, UnsafeFileSystem
+from ..errors import BadValue, NotAStore, StoreReadOnly, UnsafeFileSystem
 
 MOUNTS = "/proc/self/mountinfo"
 _UNSAFE = {
@@ -24,6 +24,17 @@ _UNSAFE = {
 }
 
 
+def locate(path: str) -> str:
+    """The one name that a file has, by whichever way it is named: its locks and its log lie beside it."""
+    if not path or "\0" in path:
+        raise BadValue(f"{path!r} is no path; give that of a database file, or ':memory:'")
+    try:
+        path.encode()
+    except UnicodeEncodeError:
+        raise BadValue(f"{path!r} is not UTF-8, and SQLite opens nothing else; choose another name") from None
+    return os.path.realpath(os.path.expanduser(path))
+
+
 def prepare(path: str, *, create: bool = True) -> None:
     """Make the directory (0700) and the file (0600) if they are missing; refuse what cannot be a store."""
     if not create and not os.path.exists(path):
@@ -36,6 +47,8 @@ def prepare(path: str, *, create: bool = True) -> None:
     except FileNotFoundError:
         _make_file(path)
         return
+    except OSError as error:
+        raise NotAStore(f"cannot use {path}: {error.strerror}; choose another place for the store") from None
     if not stat.S_ISREG(mode):
         what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
         raise NotAStore(f"{path} is {what}; give the path of a database file")
