@@ -12,6 +12,7 @@ import pytest
 import palaver
 from palaver import Session, Turn
 from palaver.core import refs, sealing, transcript
+from palaver.recorder import Recorder
 from palaver.testing import Conformance
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -46,7 +47,7 @@ def undo_stops_at_begin(patch: pytest.MonkeyPatch) -> None:
 
 
 def append_ignores_at(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(Turn, "_stored", lambda turn, items, at: 0)
+    patch.setattr(Recorder, "_stored", lambda recorder, items, at: 0)
 
 
 def batches_are_kept_in_part(patch: pytest.MonkeyPatch) -> None:

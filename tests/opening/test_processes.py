@@ -190,3 +190,24 @@ def test_a_program_that_goes_to_another_folder_keeps_its_store(tmp_path: Path, m
         session.commit("hi")
         assert len(session.messages()) == 1
     assert list((tmp_path / "elsewhere").iterdir()) == []
+
+
+def test_others_that_come_and_go_take_nothing_away(path: str) -> None:
+    """Whoever closes a store last removes its log: not while somebody has it open, even if he never used it."""
+    with palaver.open(path) as store:
+        store.sessions.create("a").commit("hi")
+        idle, reader = palaver.open(path), palaver.open(path)
+        assert [info.messages for info in reader.sessions.list().sessions] == [1]
+    reader.close()
+    time.sleep(0.01)
+    idle.sessions.create("b")
+    idle.close()
+    with palaver.open(path) as store:
+        assert len(store.sessions.list().sessions) == 2
+
+
+def test_a_new_store_that_only_refused_something_is_closed_without_a_complaint(path: str) -> None:
+    store = palaver.open(path)
+    with pytest.raises(palaver.BadValue):
+        store.sessions.create("a", model=17)
+    store.close()

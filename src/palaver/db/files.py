@@ -37,7 +37,7 @@ class Files:
         database, index = self._path, self._path + "-shm"
         if _identity(database) not in (self._seen[database], None):
             return database
-        return index if _identity(index) != self._seen[index] else None
+        return index if self._seen[index] not in (_identity(index), None) else None
 
 
 def _identity(name: str) -> Identity:
