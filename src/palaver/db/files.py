@@ -25,7 +25,7 @@ class Files:
     def refuse_others(self) -> None:
         """They must be the same as before. One that was not there yet is now."""
         for name, seen in self._seen.items():
-            found = _identity(name)
+            found = _identity(name, seen)
             if seen is None:
                 self._seen[name] = found
             elif found != seen:
@@ -35,15 +35,18 @@ class Files:
         """The file that shows that others may use what we hold, unseen by our locks: then the log is not ours to move
         into the database any more. A log alone that is gone, or a database that was moved away, is still ours."""
         database, index = self._path, self._path + "-shm"
-        if _identity(database) not in (self._seen[database], None):
+        if _identity(database, None) not in (self._seen[database], None):
             return database
-        return index if self._seen[index] not in (_identity(index), None) else None
+        seen = self._seen[index]
+        return index if seen not in (_identity(index, seen), None) else None
 
 
-def _identity(name: str) -> Identity:
-    """None: there is no such file."""
+def _identity(name: str, otherwise: Identity = None) -> Identity:
+    """None: there is no such file. `otherwise`: it may not be looked at now (and SQLite will say so)."""
     try:
         found = os.stat(name)
-    except FileNotFoundError:
+    except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError:
+        return otherwise
     return found.st_dev, found.st_ino

@@ -7,6 +7,10 @@ import stat
 
 from ..errors import BadValue, NotAStore, StoreReadOnly, UnsafeFileSystem
 
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
+if TYPE_CHECKING:
+    Mount = tuple[str, str]  # where, and which type of file system
+
 MOUNTS = "/proc/self/mountinfo"
 _UNSAFE = {
     "nfs",
@@ -41,7 +45,8 @@ def prepare(path: str, *, create: bool = True) -> None:
         raise NotAStore(f"there is no store at {path}")
     folder = os.path.dirname(path) or "."
     _make_folder(folder)
-    refuse_unsafe(folder)
+    mounts = _mounts()
+    refuse_unsafe(folder, mounts)
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
@@ -52,7 +57,7 @@ def prepare(path: str, *, create: bool = True) -> None:
     if not stat.S_ISREG(mode):
         what = "a directory" if stat.S_ISDIR(mode) else "not a regular file"
         raise NotAStore(f"{path} is {what}; give the path of a database file")
-    if any(point == path for point, _ in _mounts()):
+    if any(point == path for point, _ in mounts):
         raise UnsafeFileSystem(
             f"{path} is mounted by itself, so its log and its locks would lie elsewhere for each who mounts it; "
             "mount the folder that holds it"
@@ -79,8 +84,8 @@ def _make_file(path: str) -> None:
     os.chmod(path, 0o600)
 
 
-def refuse_unsafe(folder: str) -> None:
-    kind = kind_of(folder)
+def refuse_unsafe(folder: str, mounts: list[Mount] | None = None) -> None:
+    kind = kind_of(folder, mounts)
     if kind in _UNSAFE or kind.startswith("fuse"):
         raise UnsafeFileSystem(
             f"{folder} is on a {kind} file system, where SQLite's locks cannot be trusted; "
@@ -88,18 +93,18 @@ def refuse_unsafe(folder: str) -> None:
         )
 
 
-def kind_of(folder: str) -> str:
+def kind_of(folder: str, mounts: list[Mount] | None = None) -> str:
     """The file system type of the mount that holds `folder`; '' where the system does not tell."""
     real = os.path.realpath(folder)
     best, kind = -1, ""
-    for point, found in _mounts():
+    for point, found in _mounts() if mounts is None else mounts:
         if _holds(point, real) and len(point) >= best:
             best, kind = len(point), found
     return kind
 
 
-def _mounts() -> list[tuple[str, str]]:
-    """Where something is mounted, and of which type; nothing where the system does not tell."""
+def _mounts() -> list[Mount]:
+    """All of them; nothing where the system does not tell."""
     try:
         with open(MOUNTS, errors="surrogateescape") as file:
             lines = file.read().splitlines()
