@@ -162,17 +162,23 @@ def get_row(tx: Tx, session_id: str) -> Row:
 
 
 def info(row: Row) -> SessionInfo:
-    id, agent, workspace, model, title, preview, parent, message, relation, revision, turn, depth, count, *rest = row
-    prompt, completion, reasoning, read, write, total, cost, meta, created, updated, archived, deleted = rest
+    # fmt: off
+    (
+        id, agent, workspace, model, title, preview, parent, message, relation, revision, turn, depth, count,
+        prompt, completion, reasoning, read, write, total, cost, meta, created, updated, archived, deleted,
+    ) = row
     return SessionInfo(
-        *(id, agent, workspace, _value(model), title, preview, parent, message, relation or "import", revision or 0),
-        *(turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta)),
-        *(created, updated, archived, deleted),
+        id, agent, workspace, _value(model), title, preview, parent, message, relation or "import", revision or 0,
+        turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta),
+        created, updated, archived, deleted,
     )
+    # fmt: on
 
 
 def _value(text: str | None) -> Any:
-    return {} if text is None or text == "{}" else canonical.parse(text)
+    if text is None or text == "{}":
+        return {}
+    return {"provider_id": "", "model_id": ""} if text == UNKNOWN_MODEL else canonical.parse(text)
 
 
 def list_page(
