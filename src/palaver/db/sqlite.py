@@ -216,8 +216,8 @@ class SqliteDatabase:
         self._go_to_work(connection)
 
     def _go_to_work(self, connection: apsw.Connection) -> None:
-        connection.set_busy_timeout(0)  # from here on `patiently` waits, in line, and to the caller's deadline
         connection.execute("PRAGMA schema_version").fetchall()  # from its first read on, the log is there, and stays
+        connection.set_busy_timeout(0)  # from here on `patiently` waits, in line, and to the caller's deadline
         self._files = Files(self.name)
         self._log = WriteAheadLog(connection)
 
