@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from .. import corpus
 from .stream import CHUNK, text
+from .turn import prepared
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable
@@ -40,9 +41,7 @@ def append(worker: Worker, repeat: int, count: int) -> dict[str, float]:
 
 def turn(worker: Worker, repeat: int, count: int) -> dict[str, float]:
     store = worker.store("turns", session="one")
-    messages = corpus.chat(2 * count, seed=repeat)
-    prepared = [store.prepare_turn(*messages[at : at + 2]) for at in range(0, 2 * count, 2)]
-    return inside(store, lambda one: store.turn("one", one), prepared)
+    return inside(store, lambda one: store.turn("one", one), prepared(store, repeat, count))
 
 
 def chunk(worker: Worker, repeat: int, count: int) -> dict[str, float]:

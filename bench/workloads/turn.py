@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from .. import corpus, measure
 from .append import LEVELS, amount
@@ -30,9 +30,12 @@ def run(lab: Lab) -> None:
 
 def block(worker: Worker, repeat: int, count: int) -> dict[str, float]:
     store = worker.store("turns", session="one")
+    return measure.each(lambda one: store.turn("one", one), prepared(store, repeat, count))
+
+
+def prepared(store: Any, repeat: int, count: int) -> list[Any]:
     messages = corpus.chat(2 * count, seed=repeat)
-    prepared = [store.prepare_turn(*messages[at : at + 2]) for at in range(0, 2 * count, 2)]
-    return measure.each(lambda one: store.turn("one", one), prepared)
+    return [store.prepare_turn(*messages[at : at + 2]) for at in range(0, 2 * count, 2)]
 
 
 def commits(worker: Worker, repeat: int, count: int) -> dict[str, float]:

@@ -92,7 +92,7 @@ class _Crew:
     def refuse_closed(self, *, ending: bool = False) -> None:
         """Once the store closes only what ends something that was begun is taken."""
         if self.is_inherited:
-            raise StoreClosed("this store was opened before fork(); open it again in the child process")
+            raise StoreClosed.by_fork()
         if self.closed or (self.closing is not None and not ending):
             raise StoreClosed("this store is closed; open it again")
 

@@ -267,6 +267,10 @@ class StoreCorrupt(StoreError):
 class StoreClosed(StoreError):
     """The store was closed, or this process was forked from the one that opened it."""
 
+    @classmethod
+    def by_fork(cls) -> StoreClosed:
+        return cls("this store was opened before fork(); open it again in the child process")
+
 
 class StoreGone(StoreError):
     """The store's file, or its log, was removed, moved or replaced while it was open. Reading still works in this

@@ -556,7 +556,14 @@ _SKIPPED = ("__proto__", "constructor", "prototype")
 
 
 def _first_key(value: Any) -> str | None:
-    return next((key for key in _entries(value) if key not in _SKIPPED), None)
+    """As JavaScript goes through them: indexes first, by size, then the others as they came."""
+    keys = [key for key in _entries(value) if key not in _SKIPPED]
+    indexes = [key for key in keys if _is_index(key)]
+    return min(indexes, key=int) if indexes else next(iter(keys), None)
+
+
+def _is_index(key: str) -> bool:
+    return key.isascii() and key.isdigit() and str(int(key)) == key and int(key) < 2**32 - 1
 
 
 def _entries(value: Any) -> dict[str, Any]:

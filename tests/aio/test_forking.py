@@ -3,33 +3,17 @@
 from __future__ import annotations
 
 import asyncio
-import json
-import os
-import signal
 from collections.abc import Awaitable, Callable
 from typing import Any
 
 from palaver import aio
 
+from ..forked import in_a_fork
 from .support import START, delta, run, said, words
 
 
-def in_a_fork(uses: dict[str, Callable[[], Awaitable[Any]]]) -> dict[str, str]:
-    """What a forked child gets; nothing, if it waits forever."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        signal.signal(signal.SIGALRM, signal.SIG_DFL)
-        signal.alarm(10)
-        try:
-            os.write(writer, json.dumps({name: error_of(use) for name, use in uses.items()}).encode())
-        finally:
-            os._exit(0)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        told: dict[str, str] = json.loads(answer.read() or "{}")
-    os.waitpid(child, 0)
-    return told
+def errors_of(uses: dict[str, Callable[[], Awaitable[Any]]]) -> dict[str, str]:
+    return {name: error_of(use) for name, use in uses.items()}
 
 
 def error_of(use: Callable[[], Awaitable[Any]]) -> str:
@@ -50,15 +34,14 @@ def test_a_forked_child_is_refused_and_the_parent_goes_on(path: str) -> None:
             turn = await session.turn("hi")
             for chunk in (*START, delta("one ")):
                 await turn.write(chunk)
-            told = in_a_fork(
-                {
-                    "read": session.messages,
-                    "begin": lambda: session.turn("from the child"),
-                    "write": lambda: turn.write(delta("from the child")),
-                    "seal": turn.seal,
-                    "close": store.close,
-                }
-            )
+            uses = {
+                "read": session.messages,
+                "begin": lambda: session.turn("from the child"),
+                "write": lambda: turn.write(delta("from the child")),
+                "seal": turn.seal,
+                "close": store.close,
+            }
+            told = in_a_fork(lambda: errors_of(uses))
             assert told == {**dict.fromkeys(("read", "begin", "write", "seal"), "StoreClosed"), "close": "nothing"}
             await turn.write(delta("two"))
             await turn.seal()
@@ -75,8 +58,9 @@ def test_a_child_forked_while_others_stream_is_refused_and_does_not_wait_for_the
             turns = [await session.turn("hi") for session in sessions]
             streams = [asyncio.ensure_future(stream(turn)) for turn in turns]
             await asyncio.sleep(0.02)
+            uses = {"write": lambda: turns[0].write(delta("!")), "read": sessions[0].messages}
             for _ in range(3):
-                told = in_a_fork({"write": lambda: turns[0].write(delta("!")), "read": sessions[0].messages})
+                told = in_a_fork(lambda: errors_of(uses))
                 assert told == {"write": "StoreClosed", "read": "StoreClosed"}
                 await asyncio.sleep(0)
             await asyncio.gather(*streams)

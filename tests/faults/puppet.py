@@ -8,7 +8,6 @@ from __future__ import annotations
 import json
 import os
 import resource
-import signal
 import sys
 import threading
 from collections.abc import Callable
@@ -20,6 +19,7 @@ import palaver
 from palaver import clock
 
 from ..crash.puppet import Puppet as Obedient
+from ..forked import in_a_fork
 from . import sabotage
 from .disk import HEALTHY, Disk, Fault
 
@@ -107,20 +107,8 @@ class Puppet(Obedient):
 
     def in_a_fork(self, session_id: str) -> dict[str, str]:
         """What a forked copy gets when it uses the store."""
-        reader, writer = os.pipe()
-        child = os.fork()
-        if child == 0:
-            signal.alarm(10)  # one that waits forever says nothing
-            try:
-                found = {name: _error(work) for name, work in self._uses(session_id).items()}
-                os.write(writer, json.dumps(found).encode())
-            finally:
-                os._exit(0)
-        os.close(writer)
-        with os.fdopen(reader) as answer:
-            said: dict[str, str] = json.loads(answer.read() or "{}")
-        os.waitpid(child, 0)
-        return said
+        uses = self._uses(session_id)
+        return in_a_fork(lambda: {name: _error(work) for name, work in uses.items()})
 
     def in_forks_beside_a_stream(self, session_id: str, turn_id: str, times: int) -> list[dict[str, str]]:
         """The same, again and again, while a thread of the parent streams into the turn."""

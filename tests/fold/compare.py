@@ -76,11 +76,10 @@ def agree(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
     if ("error" in ours) != ("error" in theirs):
         return False
     named = [field for field in ("chunkIndex", "chunkType", "chunkId") if field in theirs]
-    return same_error(ours, theirs) and all(same(ours.get(field), theirs.get(field)) for field in ("message", *named))
+    return _same_error(ours, theirs) and all(same(ours.get(field), theirs.get(field)) for field in ("message", *named))
 
 
-def same_error(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
-    """Neither has one, or they say the same."""
+def _same_error(ours: dict[str, Any], theirs: dict[str, Any]) -> bool:
     if theirs.get("errorName") != "TypeError":
         return same(ours.get("error"), theirs.get("error"))
     # JavaScript's own sentence quotes a number as a double and a key by JavaScript's key order.

@@ -233,7 +233,7 @@ class SqliteDatabase:
 
     def refuse_closed(self) -> None:
         if self._forks != _forks:
-            raise StoreClosed("this store was opened before fork(); open it again in the child process")
+            raise StoreClosed.by_fork()
         if self._closed:
             raise StoreClosed("this store is closed; open it again")
 

@@ -119,7 +119,7 @@ class PostgresDatabase:
 
     def refuse_closed(self) -> None:
         if os.getpid() != self._pid:
-            raise StoreClosed("this store was opened before fork(); open it again in the child process")
+            raise StoreClosed.by_fork()
         if self.pool.is_closed:
             raise StoreClosed("this store is closed; open it again")
 
