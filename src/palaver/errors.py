@@ -219,11 +219,14 @@ class TriggerConflict(Refused):
 
 class HeadConflict(PalaverError):
     """Another writer moved the head since you read it. Nothing of yours is on the path; `stray` names the
-    turn that kept your work, if there was any."""
+    turn that kept your work, if there was any. `settled`: what a dead writer or another program had left was put on the
+    path first, and stays there."""
 
     code = "store_commit_failed"
 
-    def __init__(self, session_id: str, expected: int | None, actual: int, stray: str | None = None) -> None:
+    def __init__(
+        self, session_id: str, expected: int | None, actual: int, stray: str | None = None, *, settled: bool = False
+    ) -> None:
         kept = f"; your turn is kept as {stray}, rescue it with fork(at={stray!r})" if stray else ""
         super().__init__(
             f"session {session_id} is at revision {actual}, not {expected}: another writer was first; "
@@ -233,6 +236,13 @@ class HeadConflict(PalaverError):
         self.expected = expected
         self.actual = actual
         self.stray = stray
+        self.settled = settled
+
+
+def is_settled(error: BaseException | None) -> bool:
+    """Whether the transaction that ends with this error is committed all the same, and the error raised afterwards.
+    Taken back, the caller would be told of the same dead writer, or the same rows, for ever."""
+    return isinstance(error, HeadConflict) and error.settled
 
 
 class StoreError(PalaverError):

@@ -14,7 +14,16 @@ from .core.heads import Head
 from .core.prelude import InTheWay
 from .db.database import Tx
 from .db.queries import Q
-from .errors import BadValue, MessageNotFound, Refused, SessionNotFound, TurnNotFound, TurnSealed
+from .errors import (
+    BadValue,
+    MessageNotFound,
+    Refused,
+    SessionNotFound,
+    StoreFull,
+    StoreReadOnly,
+    TurnNotFound,
+    TurnSealed,
+)
 from .later import later
 from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
 from .setup import Setup
@@ -76,8 +85,20 @@ class Session:
 
     @property
     def revision(self) -> int:
-        """How often the head moved: what `expected=` is compared with."""
+        """How often the head moved: what `expected=` is compared with. What a dead writer or another program left is
+        put on the path first, so nobody is refused for rows it was shown: read the revision, then the messages."""
+        self._settle()
         return self.info.revision
+
+    def _settle(self) -> None:
+        with self._store.db.read() as tx:
+            if prelude.is_settled(tx, self._store.room, self.id):
+                return
+        try:
+            with self._store.db.write(hard=True) as tx:
+                prelude.settle_open(tx, self._store.room, self.id)
+        except (StoreFull, StoreReadOnly):  # reading goes on; whoever writes next meets the error
+            pass
 
     @property
     def title(self) -> str | None:
@@ -101,15 +122,22 @@ class Session:
 
     def transcript(self, turn: str | None = None) -> list[StoredMessage]:
         """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
-        return self.snapshot(turn)[0]
+        with self._store.db.read() as tx:
+            return self._stored(tx, turn)
 
     def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
-        """The transcript, and the number of the newest event in it: read on with `events(after=…)`."""
+        """The transcript, and the number of the newest event in it: read on with `events(after=…)`. As for `revision`,
+        what others left is put on the path first."""
+        self._settle()
         with self._store.db.read() as tx:
-            if turn is not None and tx.one(Q.parent_of, turn=turn) is None:
-                raise TurnNotFound(turn)
-            stored = transcript.read(tx, self.id) if turn is None else transcript.read_path(tx, turn)
-            return stored, events.newest(tx, self.id)
+            return self._stored(tx, turn), events.newest(tx, self.id)
+
+    def _stored(self, tx: Tx, turn: str | None) -> list[StoredMessage]:
+        if turn is None:
+            return transcript.read(tx, self.id)
+        if tx.one(Q.parent_of, turn=turn) is None:
+            raise TurnNotFound(turn)
+        return transcript.read_path(tx, turn)
 
     def at(self, when: datetime | int) -> Moment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""
@@ -394,7 +422,7 @@ class Session:
         said = compaction.Compaction.of(summary, given)
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=1, moving_on=True)
-            head = loose.adopt_beside(tx, head)
+            head = loose.adopt_beside(tx, head) if expected is None else head
             turn = compaction.write(tx, head, said, compaction.scope(tx, head, _name_of(keep_from)))
             head = sealing.land(tx, head, turn, kind="compact")
             if head.open_turns:
@@ -508,7 +536,7 @@ class Session:
         with self._store.db.write(hard=True) as tx:
             head = heads.take(tx, self.id, stamps=0)
             prelude.refuse_closed(head)
-            return prelude.settle(tx, self._store.room, head, everywhere=True).revision != head.revision
+            return prelude.settle_open(tx, self._store.room, self.id, everywhere=True)
 
 
 class Moment:

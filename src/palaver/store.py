@@ -242,10 +242,7 @@ class Store:
         moved = 0
         for session_id in found:
             with self.db.write(hard=True) as tx:
-                head = heads.take(tx, session_id, stamps=0)
-                if head.deleted_at is not None or head.archived_at is not None:
-                    continue
-                moved += prelude.settle(tx, self.room, head, everywhere=True).revision != head.revision
+                moved += prelude.settle_open(tx, self.room, session_id, everywhere=True)
         return moved
 
     def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:

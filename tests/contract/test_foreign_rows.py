@@ -154,15 +154,25 @@ def test_a_loose_row_of_a_deleted_session_is_hidden_and_comes_back(
     assert texts(assert_agrees(store).transcripts[session.id]) == ["one", "first", "from outside"]
 
 
-def test_a_refused_verb_leaves_the_rows_loose(store: palaver.Store, session: palaver.Session) -> None:
+def test_a_verb_that_is_refused_for_another_reason_leaves_the_rows_loose(
+    store: palaver.Store, session: palaver.Session
+) -> None:
     put_row(store.path, session.id, "from outside")
-    before = session.revision
-    with pytest.raises(palaver.HeadConflict):
-        session.turn("no", expected=before + 5)
     with pytest.raises(palaver.NotFound):
         session.rewind(to="msg_nowhere")
-    assert session.revision == before
-    session.turn("yes", expected=before).seal()
+    assert session.info.revision == 1
+
+
+def test_a_conflict_leaves_the_rows_on_the_path_and_who_reads_them_gets_through(
+    store: palaver.Store, session: palaver.Session
+) -> None:
+    put_row(store.path, session.id, "from outside")
+    with pytest.raises(palaver.HeadConflict):
+        session.turn("no", expected=1)
+    assert session.info.revision == 2 and kinds(session) == ["turn", "foreign"]
+    put_row(store.path, session.id, "again")
+    session.turn("yes", expected=session.revision).seal()
+    assert texts(session.messages())[2:] == ["from outside", "again", "yes"]
 
 
 def test_a_session_that_another_program_made_beside_ours_opens_too(store: palaver.Store) -> None:

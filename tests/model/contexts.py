@@ -30,13 +30,15 @@ class World(Queueing):
     ) -> Turn:
         session = self.sessions[name]
         self._ready(session, expected, moving_on=True)
-        if session.loose():
+        if session.loose() and expected is None:
             self._make_turns_of(session, session.loose())
             self._note("adopted for a summary")
         summary = self._summary(session, text, keep_from)
         told = {} if usage is None else {"usage": {"input": usage[0], "output": usage[1]}}
         turn = self._turn(session, session.head, kind="compaction", status="completed", summary=summary)
         turn.entries = [self._write(session, {"role": "assistant", "metadata": told, "parts": []})]
+        if expected is not None:
+            self._put_behind(session)
         if usage is not None:
             self._count(turn, usage)
         if session.standing():

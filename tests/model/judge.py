@@ -6,6 +6,8 @@ And the other side of it: another program that writes whole messages there witho
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 import apsw
@@ -81,16 +83,13 @@ class Foreigner:
 
     def write(self, session: str, messages: list[tuple[str, str, str]]) -> None:
         """Whole messages (id, role, text), each newer than everything in the session."""
-        db = self._open()
-        with db:
+        with self._open() as db:
             for message, role, text in messages:
                 self._insert(db, session, message, role, text)
-        db.close()
 
     def found(self, session: str, messages: list[tuple[str, str, str]]) -> None:
         """A whole session with its messages."""
-        db = self._open()
-        with db:
+        with self._open() as db:
             db.execute(
                 "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at)"
                 " VALUES (?, 'other', ?, ?, ?)",
@@ -98,12 +97,18 @@ class Foreigner:
             )
             for message, role, text in messages:
                 self._insert(db, session, message, role, text)
-        db.close()
 
-    def _open(self) -> apsw.Connection:
+    @contextmanager
+    def _open(self) -> Iterator[apsw.Connection]:
+        """One transaction, which waits for its place before it reads."""
         db = apsw.Connection(self._path, flags=apsw.SQLITE_OPEN_READWRITE)
         db.set_busy_timeout(5000)
-        return db
+        try:
+            db.execute("BEGIN IMMEDIATE")
+            yield db
+            db.execute("COMMIT")
+        finally:
+            db.close()
 
     def _insert(self, db: apsw.Connection, session: str, message: str, role: str, text: str) -> None:
         newest = db.execute("SELECT max(created_at) FROM chat_messages WHERE session_id = ?", (session,)).fetchall()

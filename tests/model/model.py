@@ -5,7 +5,9 @@ Ids that the store mints are learned when they are first seen, and must stay the
 
 Where the design leaves room, this is what is expected:
 
-* A verb that is refused changes nothing, also not what it would have settled first.
+* A verb that is refused changes nothing, also not what it would have settled first; but who names a revision is told of
+  dead writers and of other programs after they were seen to, and that stays.
+* Who names its revision while a turn stands there comes before the rows of other programs that lie beside it.
 * Closing waiting turns waits while a living turn stands on the current revision: it would take its place away.
   A turn whose writer died does not stand in the way; it is off the path then, and a stray.
 * Every turn that lands takes the loose rows in: sealed by its writer, recovered, closed, or committed whole.
@@ -39,11 +41,11 @@ from .nouns import KEYS, Counts, Entry, Message, Session, State, Ticket, Turn
 
 
 class Refusal(Exception):
-    """The store must refuse, with an error of this name (or one of these)."""
+    """The store must refuse, with an error of this name (or one of these). `stays`: what was done before stays done."""
 
-    def __init__(self, name: str) -> None:
+    def __init__(self, name: str, *, stays: bool = False) -> None:
         super().__init__(name)
-        self.name = name
+        self.name, self.stays = name, stays
 
 
 class World:
@@ -65,13 +67,15 @@ class World:
         self._note = lambda name: reached.update((name,))
         try:
             yield
-        except Refusal:
-            self.__dict__.update(before)
-            self._note = note
+        except Refusal as refusal:
+            if not refusal.stays:
+                self.__dict__.update(before)
+                reached.clear()
             raise
-        self._note = note
-        for name in reached.elements():
-            note(name)
+        finally:
+            self._note = note
+            for name in reached.elements():
+                note(name)
 
     # ------------------------------------------------------------ small steps
 
@@ -112,9 +116,9 @@ class World:
         session = self.sessions[turn.session]
         session.open = [other for other in session.open if other is not turn]
 
-    def _land(self, session: Session, turn: Turn, kind: str) -> None:
+    def _land(self, session: Session, turn: Turn, kind: str, *, alone: bool = False) -> None:
         """The head moves to the turn. Loose rows beside it become its entries, each in its place."""
-        loose = session.loose()
+        loose = [] if alone else session.loose()
         if loose:
             self._note(f"take-in at {kind}")
         for row in loose:
@@ -142,9 +146,30 @@ class World:
             raise Refusal("SessionDeleted")
         if session.archived:
             raise Refusal("SessionArchived")
-        if expected is not None and expected != session.revision:
-            raise Refusal("HeadConflict")
-        self._settle(session, moving_on)
+        if expected is None:
+            self._settle(session, moving_on)
+            return
+        self._compare(session, expected)
+        if moving_on:
+            self._close_waiting(session, alone=True)
+            if session.revision != expected:
+                self._put_behind(session)
+
+    def _compare(self, session: Session, expected: int) -> None:
+        before = session.revision
+        self._settle(session)
+        if expected != session.revision:
+            if session.revision != before:
+                self._note("told of others")
+            raise Refusal("HeadConflict", stays=True)
+
+    def _put_behind(self, session: Session) -> None:
+        """What other programs wrote beside a turn comes after what was said by one who had not read it."""
+        for row in session.loose():
+            self.stamps += 1
+            row.stamp = self.stamps
+            self._note("put behind")
+        session.rows.sort(key=lambda row: row.stamp)
 
     def _settle(self, session: Session, moving_on: bool = False) -> None:
         self._head(session)
@@ -173,7 +198,7 @@ class World:
                 self._land(session, turn, "recover")
                 self._note("recovered onto the path")
 
-    def _close_waiting(self, session: Session) -> None:
+    def _close_waiting(self, session: Session, *, alone: bool = False) -> None:
         if any(turn.status == "streaming" and not self._is_dead(turn) for turn in session.standing()):
             if session.waiting():
                 self._note("closing waits for a living turn")
@@ -181,7 +206,7 @@ class World:
         for turn in session.waiting():
             self._freeze(turn, "completed")
             if turn.base == session.revision:
-                self._land(session, turn, "seal")
+                self._land(session, turn, "seal", alone=alone)
                 self._note("the user moved on: landed")
             else:
                 self._set_adrift(session, turn)
@@ -287,6 +312,8 @@ class World:
         self._ready(session, expected, moving_on=True)
         turn = self._turn(session, session.head, owner=owner)
         turn.entries = [self._write(session, message) for message in messages]
+        if expected is not None and messages:
+            self._put_behind(session)
         session.open.append(turn)
         if len(session.standing()) > 1:
             self._note("two open turns on one revision")
@@ -305,7 +332,9 @@ class World:
                 self._count(turn, _plus(turn.usage, tuple(given.get(key, 0) for key in KEYS)))  # type: ignore[arg-type]
         if session.standing():
             self._note("commit over an open turn")
-        self._land(session, turn, "seal")
+        if expected is not None:
+            self._put_behind(session)
+        self._land(session, turn, "seal", alone=expected is not None)
         return turn
 
     def answer_again(self, name: str, at: Entry | None, content: dict[str, Any] | None, owner: str) -> Turn:

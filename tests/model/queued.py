@@ -98,6 +98,8 @@ class Queued(Trouble):
         )
         if turn is None:
             assert handle is None or isinstance(handle, palaver.PalaverError)
+            if isinstance(handle, palaver.HeadConflict) and current:  # told of others, once
+                return self._claim(self.world.sessions[name], key, by, prompted=prompted, current=True)
             return None
         assert handle.id == turn.id
         self.handles[turn.key] = handle
@@ -119,11 +121,11 @@ class Queued(Trouble):
             lambda: self.session(session.id).claim(expected=wrong),
             lambda _: self.world.claim(session.id, None, "", wrong),
         )
-        assert (error.expected, error.actual) == (wrong, session.revision)
+        assert (error.expected, error.actual) == (wrong, self.world.sessions[session.id].revision)
         self.note("claim with a stale revision")
 
     @precondition(is_open)
-    @rule(pick=PICK, by=PICK, taken_back=st.booleans(), ahead=st.sampled_from([-1, 1]), beside=st.booleans())
+    @rule(pick=PICK, by=PICK, taken_back=st.booleans(), ahead=st.sampled_from([-1, 1_000]), beside=st.booleans())
     def a_line(self, pick: int, by: int, taken_back: bool, ahead: int, beside: bool) -> None:
         """Two wait; one is taken back, or goes first because it is named; both are asked for again."""
         name = self.choose(pick).id  # type: ignore[union-attr]

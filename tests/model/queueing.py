@@ -3,7 +3,7 @@
 Where the design leaves room, this is what is expected:
 
 * The same id and content again is the same message, whatever became of it; another content is refused.
-* `expected` is compared first, as for any verb; then what a dead writer had claimed waits again; then one is chosen.
+* What a dead writer had claimed waits again; then `expected` is compared, as for any verb; then one is chosen.
   A cancel, too, sees what waits again.
 * A claim that finds nothing is no move: waiting turns and loose rows are left as they are.
 * A message takes its place in time when it is claimed, and its place in line when it is sent: it keeps that if it is
@@ -59,15 +59,17 @@ class Queueing(Talk):
     ) -> Turn | None:
         session = self.sessions[name]
         self._refuse_closed(session)
-        if expected is not None and expected != session.revision:
-            raise Refusal("HeadConflict")
         self._recover(session)
+        if expected is not None:
+            self._compare(session, expected)
         ticket = next(iter(session.queue()), None) if key is None else self._named(session, key)
         if ticket is None:
             self._note("nothing to claim")
             return None
-        self._settle(session, moving_on=True)
+        self._ready(session, expected, moving_on=True)
         self._place_in_time(session, ticket)
+        if expected is not None:
+            self._put_behind(session)
         return self._start(session, ticket, owner, prompt)
 
     def _named(self, session: Session, key: str) -> Ticket:

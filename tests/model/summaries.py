@@ -24,7 +24,7 @@ class Summaries(Trouble):
         if keep_from is None and where in ("turn", "off the path"):
             return
         usage = (5, 2, 0, 0, 0) if counted else None
-        self._compact(session, keep_from, pick, usage, session.revision + 1 if where == "stale" else None)
+        self._compact(session, keep_from, pick, usage, session.revision + 1_000 if where == "stale" else None)
         self.note(f"compact: {where}")
 
     def _turn_at(self, session: Session, where: str, place: int) -> Turn | None:
@@ -48,7 +48,8 @@ class Summaries(Trouble):
             lambda _: self.world.compact(session.id, summary, keep_from, usage, expected),
         )
         if turn is None:
-            assert expected is None or (info.expected, info.actual) == (expected, session.revision)
+            now = self.world.sessions[session.id].revision
+            assert expected is None or (info.expected, info.actual) == (expected, now)
             return
         turn.id = info.id
         learn(here.path(), self.world.sessions[session.id].path())

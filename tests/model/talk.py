@@ -48,32 +48,43 @@ class Talk(Bench):
             lambda: self.session(session.id, shape).turn(given, expected=expected),
             lambda _: self.world.begin(session.id, messages, owner, expected),
         )
+        if turn is None:  # told of others, once
+            return self._begin_in(self.world.sessions[session.id], shape, current)
         self.began(handle, turn)
         return int(turn.key)
 
     @precondition(is_open)
     @rule(pick=PICK, whole=st.booleans())
     def stale(self, pick: int, whole: bool) -> None:
-        """With a revision that is not the session's: HeadConflict, and nothing changes."""
+        """With a revision that is not the session's: HeadConflict, and nothing of the caller's is kept."""
         session = self.choose(pick)
         assert session is not None
-        here, wrong = self.session(session.id, pick), session.revision + 1
+        here, wrong = self.session(session.id, pick), session.revision + 1_000
         error, _ = self.both(
             lambda: here.commit("no", expected=wrong) if whole else here.turn("no", expected=wrong),
             lambda _: self.world.begin(session.id, [], "", wrong),
         )
-        assert (error.expected, error.actual, error.stray) == (wrong, session.revision, None)
+        assert (error.expected, error.stray) == (wrong, None)
+        assert error.actual == self.world.sessions[session.id].revision
         self.note("commit with a stale revision" if whole else "begin with a stale revision")
 
     @precondition(is_open)
-    @rule(pick=PICK, answered=st.booleans(), counted=st.booleans(), tool=st.sampled_from([None, "open", "answered"]))
-    def commit(self, pick: int, answered: bool, counted: bool, tool: str | None) -> None:
+    @rule(
+        pick=PICK,
+        answered=st.booleans(),
+        counted=st.booleans(),
+        tool=st.sampled_from([None, "open", "answered"]),
+        current=st.booleans(),
+    )
+    def commit(self, pick: int, answered: bool, counted: bool, tool: str | None, current: bool) -> None:
         session = self.choose(pick)
         assert session is not None
-        self._commit(session, pick, answered, counted, tool)
+        self._commit(session, pick, answered, counted, tool, current)
         self.note("commit")
 
-    def _commit(self, session: Session, by: int, answered: bool, counted: bool, tool: str | None) -> Turn:
+    def _commit(
+        self, session: Session, by: int, answered: bool, counted: bool, tool: str | None, current: bool = False
+    ) -> Turn:
         new = self.new()
         messages: list[dict[str, Any]] = [{"role": "user", "id": f"u-{new}", "parts": [text(f"whole {new}")]}]
         if answered:
@@ -81,10 +92,13 @@ class Talk(Bench):
             called = {"type": "tool-run", "toolCallId": f"c-{new}", "state": "input-available", "input": {"q": 1}}
             tools = {None: [], "open": [called], "answered": [called | {"state": "output-available", "output": [new]}]}
             messages.append({"role": "assistant", "metadata": metadata, "parts": [text(f"answer {new}"), *tools[tool]]})
+        expected = session.revision if current else None
         info, turn = self.both(
-            lambda: self.session(session.id, by).commit(messages),
-            lambda _: self.world.commit(session.id, messages),
+            lambda: self.session(session.id, by).commit(messages, expected=expected),
+            lambda _: self.world.commit(session.id, messages, expected),
         )
+        if turn is None:  # told of others, once
+            return self._commit(self.world.sessions[session.id], by, answered, counted, tool, current)
         turn.id = info.id
         return self.world.turns[turn.key]
 

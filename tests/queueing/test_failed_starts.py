@@ -231,12 +231,15 @@ def test_what_a_dead_process_claimed_can_be_taken_back(living: Session) -> None:
     assert waiting(living) == ["m2"]
 
 
-def test_expected_is_compared_before_the_dead_are_seen_to(path: str, name: str) -> None:
-    """As with every other verb that begins: who names the revision that it read is not refused for a dead turn."""
+def test_expected_is_compared_after_the_dead_are_seen_to(path: str, name: str) -> None:
+    """As with every other verb that begins: a turn that somebody began, and died in, is told, and not slipped in."""
     with palaver.open(path) as store:
         session = store.sessions.get(name)
         claimed_and_killed(path, name, chunks=2)
-        turn = session.claim(expected=0)
+        told = refusal(palaver.HeadConflict, session.claim, expected=0)
+        assert isinstance(told, palaver.HeadConflict) and told.actual == 1
+        assert said(session.messages()) == ["one", ""] and waiting(session) == ["m2"]
+        turn = session.claim(expected=1)
         assert turn is not None
         turn.seal()
         assert said(session.messages()) == ["one", "", "two"]

@@ -40,8 +40,8 @@ def begin_fast(tx: Tx, room: Room, given: Begin) -> OpenTurn:
     if has_no_preview:
         previews.put(tx, session_id, messages)
     head = Head(session_id, parent_id, revision, seq, at, looked_at, None, None, 0)
-    if not room.looks.is_fresh(session_id, tx.generation()):
-        refuse_loose(tx, room, head)
+    if not room.looks.is_fresh(session_id, tx.generation(closely=given.expected is not None)):
+        refuse_loose(tx, room, head, given.expected)
     return _begin(tx, head, given, rules, room.tips.thread(tx, session_id, parent_id, seq - 1))
 
 

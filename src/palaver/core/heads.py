@@ -49,6 +49,12 @@ def take(tx: Tx, session_id: str, *, stamps: int = 1, events: int = 1, preview: 
     return Head(session_id, *row)
 
 
+def read(tx: Tx, session_id: str) -> Head:
+    """The head as it stands, for who only looks. A session that another program made has none yet."""
+    row = tx.one(Q.look_at_head, session=session_id)
+    return Head(session_id, *(row or (None, 0, 0, 0, 0, None, None, 0)))
+
+
 def refuse_gone(head: Head) -> None:
     """Another program removed the session's row: nothing can be written there any more."""
     if not head.has_row:

@@ -16,6 +16,7 @@ import msgspec
 
 from ..db.database import ChunkRow, Database, Row, Tx, Watch
 from ..db.queries import Q, Query
+from ..errors import is_settled
 from . import metadata
 
 BY_SESSION = {
@@ -95,7 +96,7 @@ class _Journaled:
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> bool | None:
         try:
-            if kind is None:
+            if kind is None or is_settled(error):
                 for query, params, home in self._changes:
                     self._write_line(query, params, home)
         except BaseException as failure:

@@ -57,6 +57,12 @@ class Looks:
             self._done.clear()
         self._done[session_id] = (generation, watermark)
 
+    def found(self, session_id: str) -> None:
+        """Something lies there: it is looked at again until it is adopted."""
+        last = self._done.get(session_id)
+        if last is not None:
+            self._done[session_id] = (None, last[1])
+
 
 def find(tx: Tx, session_id: str, since: int = 0) -> list[LooseMessage]:
     return _visible(tx.all(Q.loose_messages, session=session_id, since=since))
@@ -66,11 +72,13 @@ def _visible(rows: list[Row]) -> list[LooseMessage]:
     return [LooseMessage(*row) for row in rows if not metadata.is_out_of_sight(row[2])]
 
 
-def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False, remember: bool = True) -> list[LooseMessage]:
+def look(
+    tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False, closely: bool = False, remember: bool = True
+) -> list[LooseMessage]:
     """Loose rows since the last look. The first look of a process is everywhere: what was written while no store was
-    open may have any date."""
+    open may have any date. `closely`: also where the engine would tell of them only after a while."""
     generation, last = tx.generation(), looks.last(head.session_id)
-    if not everywhere and looks.is_fresh(head.session_id, generation):
+    if not everywhere and looks.is_fresh(head.session_id, tx.generation(closely=closely)):
         return []
     watermark = tx.watermark()
     if everywhere or last is None:
@@ -79,12 +87,41 @@ def look(tx: Tx, head: Head, looks: Looks, *, everywhere: bool = False, remember
         found = _visible(tx.all(Q.loose_after, session=head.session_id, watermark=last[1]))
     else:
         found = find(tx, head.session_id, max(0, head.looked_at - MARGIN_MS))
-    if not found and remember:  # what was found is looked at again until it is adopted
+    if found:
+        looks.found(head.session_id)
+    elif remember:
         looks.done(head.session_id, generation, watermark)
         at = min(head.last_at, now_ms())
         if at - head.looked_at > _STALE_MS:
             tx.later(Q.looked, session=head.session_id, at=at)
     return found
+
+
+def glance(tx: Tx, head: Head, glances: Looks) -> list[LooseMessage]:
+    """Loose rows since the last glance, for who only reads; nothing is written down."""
+    last, watermark = glances.last(head.session_id), tx.watermark()
+    if last is None:
+        found = find(tx, head.session_id)
+    elif watermark is None or last[1] is None:
+        found = find(tx, head.session_id, max(0, head.looked_at - MARGIN_MS))
+    elif watermark == last[1]:
+        return []
+    else:
+        few = 0 <= watermark - last[1] <= _FEW
+        query = Q.loose_after if few else Q.loose_in_session_after
+        found = _visible(tx.all(query, session=head.session_id, watermark=last[1]))
+    if not found:
+        glances.done(head.session_id, None, watermark)
+    return found
+
+
+def put_behind(tx: Tx, head: Head, beside: list[LooseMessage]) -> None:
+    """Rows of another program that lie beside a turn, and that a caller who named its revision has not read: they get
+    the next stamps behind what it is going to say, where every reader finds them. An event keeps the old ones."""
+    last = heads.take(tx, head.session_id, stamps=len(beside))
+    for at, message in enumerate(beside, last.last_at - len(beside) + 1):
+        tx.later(Q.restamp_message, id=message.id, metadata=message.metadata, at=at, now=at)
+    turns.record_event(tx, last, "restamp", None, {"created_at": {m.id: m.created_at for m in beside}})
 
 
 def adopt(tx: Tx, head: Head, found: list[LooseMessage]) -> Head:

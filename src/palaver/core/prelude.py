@@ -1,7 +1,8 @@
 """What every verb that may move a head does first, under the session's lock.
 
-`expected` is compared before anything else; then dead turns are recovered, waiting turns closed if the user moves
-on, and loose rows adopted. If the verb is refused later, the transaction takes all of that back.
+Dead turns are recovered and loose rows adopted; then `expected` is compared, so that a race is told also when the other
+one died or was no Palaver. A caller who is told finds that work done: the transaction is committed, and the conflict
+raised afterwards. Waiting turns are closed if the user moves on. Any other refusal takes all of this back.
 """
 
 from __future__ import annotations
@@ -14,7 +15,7 @@ from ..errors import HeadConflict, SessionArchived, SessionDeleted
 from ..later import later
 from . import heads, loose
 from .heads import Head
-from .loose import Looks
+from .loose import Looks, LooseMessage
 from .tips import Tips
 
 if TYPE_CHECKING:
@@ -34,6 +35,7 @@ class Room:
     def __init__(self, is_dead: IsDead) -> None:
         self.is_dead = is_dead
         self.looks = Looks()
+        self.glances = Looks()  # the same, of those who only read
         self.tips = Tips()
 
 
@@ -49,21 +51,58 @@ def ready(
     writing: bool = True,
 ) -> Head:
     """The head, taken, with everything before it settled."""
+    if expected is not None:
+        beside = refuse_moved(tx, room, session_id, expected, writing=writing)
+        return _after_what_was_read(tx, room, session_id, beside, stamps, preview, moving_on=moving_on)
     head = heads.take(tx, session_id, stamps=stamps, preview=preview)
-    heads.refuse_gone(head)
-    if writing:
-        refuse_closed(head)
-    if expected is not None and head.revision != expected:
-        raise HeadConflict(session_id, expected, head.revision)
+    _refuse(head, writing=writing)
     settled = settle(tx, room, head, moving_on=moving_on)
     if settled.event_seq == head.event_seq and settled.revision == head.revision:
         return head
     return heads.take(tx, session_id, stamps=stamps, preview=preview)
 
 
-def refuse_loose(tx: Tx, room: Room, head: Head) -> None:
-    """Rows of another program are a closer look worth."""
-    if loose.look(tx, head, room.looks):
+def refuse_moved(tx: Tx, room: Room, session_id: str, expected: int, *, writing: bool = True) -> list[LooseMessage]:
+    """Recover and adopt, then compare. If the revision differs, what was recovered and adopted stays done. If not: the
+    rows of other programs that a live or waiting turn keeps from being adopted."""
+    taken = heads.take(tx, session_id, stamps=0, events=0)
+    _refuse(taken, writing=writing)
+    head, beside = _settle(tx, room, taken, closely=True)
+    if head.revision != expected:
+        raise HeadConflict(session_id, expected, head.revision, settled=head is not taken)
+    return beside
+
+
+def _after_what_was_read(
+    tx: Tx,
+    room: Room,
+    session_id: str,
+    beside: list[LooseMessage],
+    stamps: int,
+    preview: str | None,
+    *,
+    moving_on: bool,
+) -> Head:
+    """The caller's word follows what it read; rows of other programs that came since come behind it."""
+    before = heads.take(tx, session_id, stamps=0, events=0)
+    if moving_on and before.open_turns:
+        closed = recovery.close_waiting(tx, before, room.is_dead, alone=True)
+        recovery.recover(tx, closed, room.is_dead)
+    head = heads.take(tx, session_id, stamps=stamps, preview=preview)
+    if beside and (stamps or head.revision != before.revision):
+        loose.put_behind(tx, head, beside)
+    return head
+
+
+def _refuse(head: Head, *, writing: bool) -> None:
+    heads.refuse_gone(head)
+    if writing:
+        refuse_closed(head)
+
+
+def refuse_loose(tx: Tx, room: Room, head: Head, expected: int | None) -> None:
+    """Rows of another program are a closer look worth. Who names a revision is told of each, however late it came."""
+    if loose.look(tx, head, room.looks, closely=expected is not None):
         raise InTheWay
 
 
@@ -75,6 +114,21 @@ def refuse_closed(head: Head) -> None:
 
 
 def settle(tx: Tx, room: Room, head: Head, *, moving_on: bool = False, everywhere: bool = False) -> Head:
+    return _settle(tx, room, head, moving_on=moving_on, everywhere=everywhere)[0]
+
+
+def settle_open(tx: Tx, room: Room, session_id: str, *, everywhere: bool = False) -> bool:
+    """Settle a session, unless it is archived or deleted; whether its head moved."""
+    head = heads.take(tx, session_id, stamps=0, events=0)
+    if head.deleted_at is not None or head.archived_at is not None:
+        return False
+    return _settle(tx, room, head, everywhere=everywhere, closely=True)[0].revision != head.revision
+
+
+def _settle(
+    tx: Tx, room: Room, head: Head, *, moving_on: bool = False, everywhere: bool = False, closely: bool = False
+) -> tuple[Head, list[LooseMessage]]:
+    """The head with everything before it settled; rows that a live or waiting turn keeps from being adopted."""
     before = head
     if head.open_turns:
         head = recovery.recover(tx, head, room.is_dead)
@@ -82,11 +136,22 @@ def settle(tx: Tx, room: Room, head: Head, *, moving_on: bool = False, everywher
             head = recovery.close_waiting(tx, head, room.is_dead)
             head = recovery.recover(tx, head, room.is_dead)
     # What a recovery took in is loose again if the verb is refused: then nobody has looked.
-    found = loose.look(tx, head, room.looks, everywhere=everywhere, remember=head is before)
-    if found and not stands_still(tx, head):
-        head = heads.take(tx, head.session_id, stamps=0)
-        head = loose.adopt(tx, head, found)
-    return head
+    found = loose.look(tx, head, room.looks, everywhere=everywhere, closely=closely, remember=head is before)
+    if not found or stands_still(tx, head):
+        return head, found
+    return loose.adopt(tx, heads.take(tx, head.session_id, stamps=0), found), []
+
+
+def is_settled(tx: Tx, room: Room, session_id: str) -> bool:
+    """Whether nothing that a dead writer or another program left waits for its place on the path. A deleted or archived
+    session stays as it is; so does one in which a live or waiting turn stands."""
+    row = tx.one(Q.session_for_update, session=session_id)
+    if row is None or any(stamp is not None for stamp in row[1:]):
+        return True
+    head = heads.read(tx, session_id)
+    if head.open_turns and recovery.has_dead(tx, session_id, room.is_dead):
+        return False
+    return not loose.glance(tx, head, room.glances) or stands_still(tx, head)
 
 
 def stands_still(tx: Tx, head: Head) -> bool:

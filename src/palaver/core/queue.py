@@ -14,7 +14,6 @@ from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import (
-    HeadConflict,
     MessageCancelled,
     MessageFired,
     MessageNotFound,
@@ -82,15 +81,17 @@ def claim(
     tx: Tx, room: Room, session_id: str, key: str | None, *, owner: str, expected: int | None, facts: dict[str, Any]
 ) -> OpenTurn | None:
     """Begin the first message in line, or the one that is named. None: nothing waits."""
-    _look_around(tx, room, session_id, expected)
+    _look_around(tx, room, session_id)
+    if expected is not None:
+        prelude.refuse_moved(tx, room, session_id, expected)
     row = _first(tx, session_id) if key is None else _named(tx, session_id, key)
     if row is None:
         return None
-    head = prelude.ready(tx, room, session_id, stamps=1, moving_on=True)
+    head = prelude.ready(tx, room, session_id, expected=expected, stamps=1, moving_on=True)
     return _begin(tx, head, row[1], owner, facts)
 
 
-def _look_around(tx: Tx, room: Room, session_id: str, expected: int | None = None) -> None:
+def _look_around(tx: Tx, room: Room, session_id: str) -> None:
     """What a dead process had begun waits again before anybody looks what waits. Changes nothing else."""
     row = tx.one(Q.session_for_update, session=session_id)
     if row is None:
@@ -99,11 +100,7 @@ def _look_around(tx: Tx, room: Room, session_id: str, expected: int | None = Non
         raise SessionDeleted(session_id)
     if row[1] is not None:
         raise SessionArchived(session_id)
-    head = tx.one(Q.read_head, session=session_id)
-    if expected is not None and expected != (head[1] if head else 0):
-        raise HeadConflict(session_id, expected, head[1] if head else 0)
-    owners = [o for _, _, status, o, *_ in tx.all(Q.open_turns, session=session_id) if status == "streaming"]
-    if any(owner is None or room.is_dead(tx, owner) for owner in owners):
+    if recovery.has_dead(tx, session_id, room.is_dead):
         recovery.recover(tx, heads.take(tx, session_id, stamps=0), room.is_dead)
 
 

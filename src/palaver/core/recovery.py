@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ..db.database import Tx
+from ..db.database import Row, Tx
 from ..db.queries import Q
 from . import heads, loose, pending, sealing, turns, visibility
 from .heads import Head
@@ -19,7 +19,7 @@ IsDead = Callable[[Tx, str], bool]
 def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     """Seal what dead owners left open in this session."""
     rows = tx.all(Q.open_turns, session=head.session_id)
-    dead = [row for row in rows if row[2] == "streaming" and (row[3] is None or is_dead(tx, row[3]))]
+    dead = [row for row in rows if _is_left(tx, row, is_dead)]
     if not dead:
         return head
     busy = any(row[1] == head.revision and row[2] != "pending" for row in rows if row not in dead)
@@ -33,9 +33,19 @@ def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     return head
 
 
-def close_waiting(tx: Tx, head: Head, is_dead: IsDead) -> Head:
+def has_dead(tx: Tx, session_id: str, is_dead: IsDead) -> bool:
+    return any(_is_left(tx, row, is_dead) for row in tx.all(Q.open_turns, session=session_id))
+
+
+def _is_left(tx: Tx, row: Row, is_dead: IsDead) -> bool:
+    """Whether nobody is writing a turn that streams."""
+    _, _, status, owner, *_ = row
+    return status == "streaming" and (owner is None or is_dead(tx, owner))
+
+
+def close_waiting(tx: Tx, head: Head, is_dead: IsDead, *, alone: bool = False) -> Head:
     """The user moved on: the first waiting turn lands with its open tools closed, others become strays. While somebody
-    still streams on this revision, they are left to the race."""
+    still streams on this revision, they are left to the race. `alone`: rows of other programs stay beside it."""
     rows = tx.all(Q.open_turns, session=head.session_id)
     streaming = [row for row in rows if row[1] == head.revision and row[2] == "streaming"]
     if any(row[3] is not None and not is_dead(tx, row[3]) for row in streaming):
@@ -44,16 +54,16 @@ def close_waiting(tx: Tx, head: Head, is_dead: IsDead) -> Head:
         if status != "waiting":
             continue
         if base == head.revision:
-            head = finish(tx, head, turn_id, "completed", kind="seal", reason="the user moved on")
+            head = finish(tx, head, turn_id, "completed", kind="seal", reason="the user moved on", alone=alone)
         else:
             head = abandon(tx, head, turn_id, "completed")
     return head
 
 
-def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: str) -> Head:
+def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: str, alone: bool = False) -> Head:
     """Seal a turn from its rows and put it on the path; what else stood there is off it now."""
     turn = turns.load(tx, turn_id)
-    beside = loose.find(tx, head.session_id, max(0, head.looked_at - loose.MARGIN_MS))
+    beside = [] if alone else loose.find(tx, head.session_id, max(0, head.looked_at - loose.MARGIN_MS))
     sealing.freeze(tx, turn, status, (lambda: loose.take_in(tx, turn, beside)) if beside else None)
     head = heads.take(tx, head.session_id, stamps=0)
     head = sealing.land(tx, head, turn, kind=kind, reason=reason)

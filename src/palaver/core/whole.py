@@ -52,8 +52,9 @@ def commit_fast(tx: Tx, room: Room, given: Whole) -> tuple[TurnInfo, Tip]:
     parent_id, revision, seq, at, looked_at, rules, has_no_preview = found[0]
     if has_no_preview:
         previews.put(tx, session_id, messages)
-    if not room.looks.is_fresh(session_id, tx.generation()):
-        refuse_loose(tx, room, Head(session_id, turn_id, revision, seq, at, looked_at, None, None, 0))
+    if not room.looks.is_fresh(session_id, tx.generation(closely=given.expected is not None)):
+        head = Head(session_id, turn_id, revision, seq, at, looked_at, None, None, 0)
+        refuse_loose(tx, room, head, given.expected)
     if given.facts or given.rules or rules != "[]":
         given = given.under(rules)
         triggers.deliver(tx, session_id, turn_id, given.facts.get("trigger"), triggers.payload(messages))
@@ -125,7 +126,7 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
     )
     row = tx.one(Q.get_permissions, session=given.session_id)
     given = given.under(row[0] if row else None)
-    beside = loose.find(tx, given.session_id, max(0, head.looked_at - loose.MARGIN_MS)) if head.open_turns else []
+    beside = _beside(tx, head) if given.expected is None else []
     lines = [line for message in beside for line in loose.lines_of(tx, message)]
     turn = sealing.commit(
         tx,
@@ -144,6 +145,12 @@ def commit_carefully(tx: Tx, room: Room, given: Whole) -> TurnInfo:
     if head.open_turns:
         visibility.hide_open_turns(tx, head)
     return _info(turn)
+
+
+def _beside(tx: Tx, head: Head) -> list[loose.LooseMessage]:
+    """Rows of other programs beside an open turn: the caller, who follows whatever there is, comes after them."""
+    since = max(0, head.looked_at - loose.MARGIN_MS)
+    return loose.find(tx, head.session_id, since) if head.open_turns else []
 
 
 def _status(prepared: list[NewMessage]) -> str:

@@ -17,7 +17,7 @@ ChunkRow = tuple[Row, Row | None]  # what `append_chunk` is told, and `update_pa
 
 
 class Tx(Protocol):
-    """One transaction: a snapshot for reads; for writes, all or nothing."""
+    """One transaction: a snapshot for reads; for writes, all or nothing (but see `errors.is_settled`)."""
 
     def all(self, query: Query, **params: Any) -> list[Row]: ...
 
@@ -48,8 +48,9 @@ class Tx(Protocol):
         other hold of a value has let go of it when the engine has its own copy."""
         ...
 
-    def generation(self) -> int | None:
-        """A number that changes when somebody else has written; None if the engine cannot tell."""
+    def generation(self, *, closely: bool = False) -> int | None:
+        """A number that changes when somebody else has written; None if the engine cannot tell. `closely`: an engine
+        that tells after a few seconds only is one that cannot."""
         ...
 
     def watermark(self) -> int | None:

@@ -12,6 +12,7 @@ from collections.abc import Mapping
 import apsw
 
 from ..clock import monotonic
+from ..errors import is_settled
 from .explaining import TRANSLATED
 from .queries import Q, Query
 
@@ -61,7 +62,7 @@ class Statements:
     def put_large(self, query: Query, values: list[Any]) -> None:
         self._cursor.execute(query.text, _Once(query, values), can_cache=False).fetchall()
 
-    def generation(self) -> int | None:
+    def generation(self, *, closely: bool = False) -> int | None:
         version: int = self._cursor.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
         return version
 
@@ -157,25 +158,27 @@ class Write(Statements):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        stays = kind is None or is_settled(error)
+        failure = None if stays else error
         try:
-            if kind is None:
+            if stays:
                 self._end()
-        except BaseException as failure:  # whatever it is (Ctrl-C, too), nothing stays half done or locked
-            error = failure
+        except BaseException as broken:  # whatever it is (Ctrl-C, too), nothing stays half done or locked
+            failure = broken
         try:
-            if error is not None:
-                self._roll_back(error)
+            if failure is not None:
+                self._roll_back(failure)
         finally:
             if self._group is None:
                 self._db.leave()
             else:
-                self._db.pass_on(self._group, error)
-        if error is None and self._group is not None:
-            error = self._db.await_group(self._group)
-        if isinstance(error, TRANSLATED):
-            self._db.explain(error)
-        if error is not None and kind is None:
-            raise error
+                self._db.pass_on(self._group, failure)
+        if failure is None and self._group is not None:
+            failure = self._db.await_group(self._group)
+        if isinstance(failure, TRANSLATED):
+            self._db.explain(failure)
+        if failure is not None and stays:
+            raise failure
 
     def _end(self) -> None:
         """Commit; or, where an fsync can be shared, leave that to whoever comes last."""
@@ -229,7 +232,7 @@ class Write(Statements):
             self.put(Q.update_part, *part)
         return taken
 
-    def generation(self) -> int | None:
+    def generation(self, *, closely: bool = False) -> int | None:
         if not self._begun:
             self._begin()
         return self._generation

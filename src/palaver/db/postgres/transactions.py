@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import psycopg
 
 from ...clock import monotonic
-from ...errors import StoreUnavailable
+from ...errors import StoreUnavailable, is_settled
 from ..database import Row
 from ..queries import Query
 from . import bulk, outcome
@@ -74,9 +74,10 @@ class Statements:
         values.clear()
         self._execute(query, given)
 
-    def generation(self) -> int | None:
-        """By the locks taken so far: None where another program wrote a row."""
-        return None if self._has_strangers else int(monotonic() // _LOOK_EVERY)
+    def generation(self, *, closely: bool = False) -> int | None:
+        """By the locks taken so far: None where another program wrote a row. They do not see one that is older than
+        ours."""
+        return None if closely or self._has_strangers else int(monotonic() // _LOOK_EVERY)
 
     def watermark(self) -> int | None:
         return None
@@ -174,14 +175,15 @@ class Write(Statements):
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
+        stays = kind is None or is_settled(error)
         failure = error
-        if failure is None:
+        if stays:
             failure = self._commit()
         else:
             self._db.pool.give_back(self._link)
         if isinstance(failure, TRANSLATED):
             self._db.explain(failure)
-        if failure is not None and kind is None:
+        if failure is not None and stays:
             raise failure
 
     def _commit(self) -> BaseException | None:

@@ -68,6 +68,12 @@ RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
 SELECT turn_id, revision, event_seq, last_at, looked_at, deleted_at, relation, origin_id, origin_turn, title, preview
   FROM heads WHERE session_id = :session;
 
+-- name: look_at_head
+SELECT turn_id, revision, event_seq, last_at, looked_at, deleted_at,
+    (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session),
+    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
+  FROM heads WHERE session_id = :session;
+
 -- name: move_head
 -- The compare-and-swap. No row: somebody else moved it first.
 UPDATE heads SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1

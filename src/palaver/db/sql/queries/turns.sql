@@ -169,6 +169,14 @@ SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
    AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)
  ORDER BY m.created_at, m.id;
 
+-- name: loose_in_session_after
+-- SQLite only: the same where very many rows came, by the session's own.
+SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
+ WHERE m.session_id = :session AND +m.rowid > :watermark
+   AND NOT EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
+   AND NOT EXISTS (SELECT 1 FROM copies c WHERE c.copy_id = m.id)
+ ORDER BY m.created_at, m.id;
+
 -- name: newest_row
 -- SQLite only.
 SELECT max(rowid) FROM chat_messages;
