@@ -13,7 +13,7 @@ import palaver
 
 Row = tuple[Any, ...]
 Execute = Callable[[str, Sequence[Any]], list[Row]]
-LEASE = 1.0  # seconds after which a writer on a server counts as dead
+LEASE = 2.0  # seconds after which a writer on a server counts as dead
 
 
 def is_server(url: str) -> bool:

@@ -13,6 +13,7 @@ import pytest
 
 import palaver
 from palaver import HeadConflict, Session, Store
+from palaver.core import prelude
 
 from .places import bury, foreign, plain_texts, put_row, texts
 
@@ -77,6 +78,17 @@ def test_who_was_told_gets_through_with_what_it_reads_then(store: Store, session
         VERBS[verb](session, seen)
     VERBS[verb](session, session.info.revision)
     agree(store, session, url)
+
+
+def test_a_conflict_that_took_everything_back_would_be_told_for_ever(
+    session: Session, url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Planted: so the tests above would see it."""
+    monkeypatch.setattr(prelude, "HeadConflict", lambda *given, **_: HeadConflict(*given))
+    put_row(url, session.id, "from outside")
+    for _ in range(3):
+        with pytest.raises(HeadConflict):
+            session.commit("mine", expected=session.info.revision)
 
 
 @pytest.mark.parametrize("left", ["by a dead writer", "by another program"])
