@@ -1,9 +1,10 @@
 """Ask the same thing twice, from the same place, and compare.
 
-python examples/fork_and_compare.py talks.db
+python examples/fork_and_compare.py [talks.db]
 """
 
 import sys
+import tempfile
 
 import palaver
 
@@ -21,7 +22,9 @@ def answer(session: palaver.Session, question: str, text: str) -> None:
         )
 
 
-with palaver.open(sys.argv[1]) as store:
+path = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
+print("The store is", path, file=sys.stderr)
+with palaver.open(path) as store:
     session = store.sessions.create(agent="poet")
     answer(session, "Name a colour.", "Green.")
     fork = session.fork(title="the other way")  # one row and one pointer; the past is shared

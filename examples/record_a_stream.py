@@ -1,9 +1,10 @@
 """Record what an agent streams. Every chunk is on disk before the next one is asked for.
 
-python examples/record_a_stream.py talks.db
+python examples/record_a_stream.py [talks.db]
 """
 
 import sys
+import tempfile
 from collections.abc import Iterator
 
 import palaver
@@ -23,7 +24,9 @@ def model(question: str) -> Iterator[dict]:
     yield {"type": "finish", "finishReason": "stop"}
 
 
-with palaver.open(sys.argv[1]) as store:
+path = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
+print("The store is", path, file=sys.stderr)
+with palaver.open(path) as store:
     session = store.sessions.create(agent="clock", title="What time is it?")
     question = "What time is it?"
     with session.turn(question, model="acme/tick-1") as turn:  # the question is on disk before the model is called

@@ -1,6 +1,11 @@
-"""An async stream on its way to a client is recorded to its end, though the client goes away half-way."""
+"""An async stream on its way to a client is recorded to its end, though the client goes away half-way.
+
+python examples/record_with_asyncio.py [talks.db]
+"""
 
 import asyncio
+import sys
+import tempfile
 
 from palaver import aio
 
@@ -14,7 +19,9 @@ async def model():
 
 
 async def main() -> None:
-    async with await aio.open(":memory:") as store:
+    path = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
+    print("The store is", path, file=sys.stderr)
+    async with await aio.open(path) as store:
         session = await store.sessions.create("coder")
         recording = await aio.record(session, "Are you sure?", model())
         async for chunk in recording:

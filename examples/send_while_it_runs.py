@@ -1,8 +1,16 @@
-"""Messages that are sent while the agent works wait their turn, and a summary keeps the context short."""
+"""Messages that are sent while the agent works wait their turn, and a summary keeps the context short.
+
+python examples/send_while_it_runs.py [talks.db]
+"""
+
+import sys
+import tempfile
 
 import palaver
 
-with palaver.open(":memory:") as store:
+path = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
+print("The store is", path, file=sys.stderr)
+with palaver.open(path) as store:
     session = store.sessions.create(agent="coder")
     with session.turn("Fix the build.") as turn:
         turn.write({"type": "start"})

@@ -1,9 +1,10 @@
 """Two writers, one session: one wins, the other is told and loses nothing.
 
-python examples/two_writers.py talks.db
+python examples/two_writers.py [talks.db]
 """
 
 import sys
+import tempfile
 
 import palaver
 
@@ -12,7 +13,9 @@ def texts(session: palaver.Session) -> list[str]:
     return [message["parts"][0]["text"] for message in session.messages()]
 
 
-with palaver.open(sys.argv[1]) as store:
+path = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
+print("The store is", path, file=sys.stderr)
+with palaver.open(path) as store:
     session = store.sessions.create(agent="a")
     here, there = session.turn("from here"), session.turn("from there")
     here.seal()

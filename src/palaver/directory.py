@@ -119,7 +119,7 @@ def connected(url: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
         from .db.postgres.address import Address
         from .db.postgres.explaining import explain
     except ModuleNotFoundError as error:
-        raise StoreError(f"Postgres needs {error.name}; pip install 'palaver[postgres]'") from None
+        raise StoreError(f"Postgres needs {error.name}; pip install 'palaver-store[postgres]'") from None
     address = Address(url)
     try:
         with address.connect(_TIMEOUT) as connection:

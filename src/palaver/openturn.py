@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from . import canonical, chunks
+from . import canonical, chunks, modelmessages
 from .clock import now_ms
 from .core import context, continuing, heads, late, loose, pending, response, sealing, sessions, transcript, visibility
 from .core.compaction import Compaction
@@ -288,6 +288,10 @@ class Turn:
                 if system is None:
                     system = context.prompt(tx, self._state.facts.get("metadata"))
                 return context.assemble(tx, self._state.parent_id, own, system)
+
+    def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
+        """The same as the AI SDK's model messages: what an agent's loop gives its model, again after each tool."""
+        return modelmessages.convert(self.context(system=system))
 
     def compact(self, summary: str, keep_from: str | TurnInfo | Turn | None = None, **given: Any) -> Turn:
         """Compact while the turn runs: it is sealed at its last finished step, the summary follows, and the turn that

@@ -84,7 +84,7 @@ def _postgres(url: str, space: str, options: dict[str, Any]) -> Engine:
     try:
         from .db.postgres.engine import PostgresDatabase
     except ModuleNotFoundError as error:
-        raise StoreError(f"Postgres needs {error.name}; pip install 'palaver[postgres]'") from None
+        raise StoreError(f"Postgres needs {error.name}; pip install 'palaver-store[postgres]'") from None
     return PostgresDatabase(url, space, **options)
 
 

@@ -75,7 +75,7 @@ class Commands(click.Group):
 
 
 @click.group(cls=Commands, invoke_without_command=True, context_settings={"help_option_names": ["-h", "--help"]})
-@click.version_option(package_name="palaver", message="%(prog)s %(version)s")
+@click.version_option(package_name="palaver-store", message="%(prog)s %(version)s")
 @click.option("-s", "--store", metavar="URL", help="The store; else PALAVER_STORE, PALAVER_HOME, ~/.palaver.")
 @click.option("--space", metavar="NAME", help="The space on a Postgres server; else PALAVER_SPACE.")
 @click.pass_context

@@ -1,0 +1,56 @@
+"""The loop of agent_loop.py is killed in mid-sentence; another process goes on from there, and no tool runs twice.
+
+python examples/agent_killed.py [talks.db [ask | approve | go-on]]
+"""
+
+import os
+import signal
+import subprocess
+import sys
+import tempfile
+
+import agent_loop
+
+import palaver
+
+PATH = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
+
+
+def clean():
+    with open(f"{PATH}.ran", "a") as log:
+        log.write("clean\n")
+    return "2 files removed"
+
+
+def model(messages):  # it is killed half-way; where the last word is half a sentence of its own, it finishes that
+    half = messages[-1]["role"] == "assistant"
+    for chunk in agent_loop.model(messages):
+        yield chunk | {"delta": "are gone." if half else "Two files "} if "delta" in chunk else chunk
+        if "delta" in chunk and not half:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+
+def begin(session, step):
+    if step == "ask":
+        return session.turn("Clean up.")
+    if step == "approve":
+        turn = session.resume(session.waiting()[0].id)
+        turn.resolve("clean-1", approved=True)
+        return turn
+    return session.turn([])  # nothing new is said: go on from what there is
+
+
+if sys.argv[2:]:
+    agent_loop.TOOLS["tool-clean"] = clean
+    with palaver.open(PATH) as store, begin(store.sessions.get("chat"), sys.argv[2]) as turn:
+        agent_loop.go_on(turn, model)
+else:
+    print("The store is", PATH, file=sys.stderr)
+    with palaver.open(PATH) as store:
+        session = store.sessions.create(agent="cleaner", id="chat")
+        for step in ("ask", "approve", "go-on"):
+            done = subprocess.run([sys.executable, __file__, PATH, step], check=False)
+            print(step, "was killed" if done.returncode == -signal.SIGKILL else f"ended with {done.returncode}")
+        for message in session.messages():
+            parts = [part.get("text", part["type"]) for part in message["parts"] if part["type"] != "step-start"]
+            print(message["role"], parts)
