@@ -53,6 +53,7 @@ if TYPE_CHECKING:
         TriggerFired,
         TurnNotFound,
         TurnSealed,
+        TurnUnsealable,
         TurnWaiting,
         UnsafeFileSystem,
         UsageConflict,
@@ -77,7 +78,7 @@ _HOMES = {
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
         "StoreError StoreFull StoreGone StoreReadOnly StoreUnavailable TriggerConflict TriggerFired TurnNotFound "
-        "TurnSealed TurnWaiting UnsafeFileSystem UsageConflict"
+        "TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
@@ -143,6 +144,7 @@ __all__ = [
     "TurnInfo",
     "TurnNotFound",
     "TurnSealed",
+    "TurnUnsealable",
     "TurnWaiting",
     "UnsafeFileSystem",
     "Usage",

@@ -15,6 +15,7 @@ PalaverError
 │   ├── SessionDeleted
 │   ├── TurnSealed
 │   ├── TurnWaiting
+│   ├── TurnUnsealable       what a dead writer left cannot be sealed; it is set aside
 │   ├── NotOnPath
 │   ├── NothingToUndo
 │   ├── UsageConflict
@@ -136,6 +137,19 @@ class TurnWaiting(Refused):
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"turn {turn_id} is waiting; continue it with session.resume({turn_id!r})")
         self.turn_id = turn_id
+
+
+class TurnUnsealable(Refused):
+    """A turn that a dead writer left cannot be sealed: a row of it is damaged. The store sets it aside, with everything
+    that is there, and goes on; a caller meets this only if that cannot be written."""
+
+    def __init__(self, session_id: str, turn_id: str, why: str) -> None:
+        super().__init__(
+            f"turn {turn_id} of session {session_id} cannot be sealed ({why}); verify() says what is wrong"
+        )
+        self.session_id = session_id
+        self.turn_id = turn_id
+        self.why = why
 
 
 class NotOnPath(Refused):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -20,10 +21,16 @@ TOOL_STATES = (
 )
 RELATIONS = ("root", "fork", "spawn", "continue", "import")
 USAGE_KEYS = ("input", "output", "reasoning", "cache_read", "cache_write")
+MOST = 2**53  # of anything that is counted, and of every sum: exact for each reader of JSON
+
+
+def add_up(counts: Iterable[int]) -> int:
+    return min(sum(counts), MOST)
 
 
 class Usage(msgspec.Struct, frozen=True):
-    """Tokens, each counted once: `input` excludes what came from or went to the cache."""
+    """Tokens, each counted once: `input` excludes what came from or went to the cache. Sums stop at `MOST`: what a
+    caller says is refused before that, what was found in a file must not stop anybody."""
 
     input: int = 0
     output: int = 0
@@ -33,10 +40,10 @@ class Usage(msgspec.Struct, frozen=True):
 
     @property
     def total(self) -> int:
-        return self.input + self.output + self.reasoning + self.cache_read + self.cache_write
+        return add_up(self.counts())
 
     def __add__(self, other: Usage) -> Usage:
-        return Usage(*(a + b for a, b in zip(self.counts(), other.counts(), strict=True)))
+        return Usage(*map(add_up, zip(self.counts(), other.counts(), strict=True)))
 
     def __sub__(self, other: Usage) -> Usage:
         return Usage(*(a - b for a, b in zip(self.counts(), other.counts(), strict=True)))
@@ -52,11 +59,12 @@ class Usage(msgspec.Struct, frozen=True):
 
     @classmethod
     def from_metadata(cls, metadata: Any) -> Usage | None:
-        """The contract's `usage` object, if there is one; counts that are not whole numbers are not counts."""
+        """The contract's `usage` object, if there is one; what is not a whole number that can have been counted is no
+        count."""
         given = metadata.get("usage") if isinstance(metadata, dict) else None
         if not isinstance(given, dict):
             return None
-        counts = {k: given[k] for k in USAGE_KEYS if type(given.get(k)) is int and given[k] >= 0}
+        counts = {k: given[k] for k in USAGE_KEYS if type(given.get(k)) is int and 0 <= given[k] <= MOST}
         return cls(**counts) if counts else None
 
 

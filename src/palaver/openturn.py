@@ -14,7 +14,20 @@ from typing import Any
 
 from . import canonical, chunks, modelmessages
 from .clock import now_ms
-from .core import context, continuing, heads, late, loose, pending, response, sealing, sessions, transcript, visibility
+from .core import (
+    context,
+    continuing,
+    counting,
+    heads,
+    late,
+    loose,
+    pending,
+    response,
+    sealing,
+    sessions,
+    transcript,
+    visibility,
+)
 from .core.compaction import Compaction
 from .core.prelude import Room
 from .core.tips import Tip
@@ -174,19 +187,17 @@ class Turn:
         cost_usd: float | None = None,
     ) -> None:
         """Tokens used since the last call. `input` excludes the cache. The store never computes a cost."""
-        given = Usage(input, output, reasoning, cache_read, cache_write)
-        if any(type(n) is not int or n < 0 for n in given.counts()):
-            raise BadValue("token counts are whole numbers, 0 or more")
-        if cost_usd is not None:
-            canonical.check(cost_usd)
+        given = counting.check_usage(Usage(input, output, reasoning, cache_read, cache_write))
+        cost = 0.0 if cost_usd is None else counting.check_cost(cost_usd)
         with self._lock:
             self._recorder.make_ready(waiting=True)
             if response.has_caller_usage(self._state):
                 raise UsageConflict(self.id)
-            self._recorder.change(lambda tx: self._count(tx, given, cost_usd or 0.0, model))
+            self._recorder.change(lambda tx: self._count(tx, given, cost, model))
 
     def _count(self, tx: Tx, given: Usage, cost: float, model: Any) -> None:
         state = self._state
+        counting.refuse_overflow(tx, state.session_id, state.thread, state.usage, given)
         if state.response_id is None:  # tokens have a home as soon as they are told
             self._recorder.pen.seq = response.open_response(tx, state)
         state.told = True

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from datetime import datetime
-from typing import TYPE_CHECKING, Any
+from functools import wraps
+from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import canonical
 from .canonical import check_column
@@ -23,6 +24,7 @@ from .errors import (
     StoreReadOnly,
     TurnNotFound,
     TurnSealed,
+    TurnUnsealable,
 )
 from .later import later
 from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
@@ -58,6 +60,21 @@ else:
 
 StoredMessage = transcript.Message
 _PLAIN = Setup()
+_Verb = TypeVar("_Verb", bound=Callable[..., Any])
+
+
+def _goes_on(verb: _Verb) -> _Verb:
+    """A turn that a dead writer left and that cannot be sealed is set aside, and the verb goes on without it."""
+
+    @wraps(verb)
+    def again(self: Session, *args: Any, **given: Any) -> Any:
+        while True:
+            try:
+                return verb(self, *args, **given)
+            except TurnUnsealable as stuck:
+                self._store._set_aside(stuck)
+
+    return again  # type: ignore[return-value]
 
 
 class Session:
@@ -90,6 +107,7 @@ class Session:
         self._settle()
         return self.info.revision
 
+    @_goes_on
     def _settle(self) -> None:
         with self._store.db.read() as tx:
             if prelude.is_settled(tx, self._store.room, self.id):
@@ -244,6 +262,7 @@ class Session:
 
     # ------------------------------------------------------------ turns
 
+    @_goes_on
     def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
@@ -261,6 +280,7 @@ class Session:
                 state = beginning.begin_carefully(tx, room, wanted)
         return self._store.track(state)
 
+    @_goes_on
     def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
@@ -291,6 +311,7 @@ class Session:
             raise BadValue("an edit needs something to say instead; rewind() takes a message back")
         return self._begin_sibling(message, content, expected, Setup(**setup) if setup else Setup())
 
+    @_goes_on
     def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: Setup) -> Turn:
         prepared = rows.prepare(content, setup.for_user())
         if len(prepared) > 1:
@@ -319,6 +340,7 @@ class Session:
             visibility.restamp(tx, head, old)
         return self._store.track(state)
 
+    @_goes_on
     def resume(self, turn_id: str) -> Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         owner = self._store.owner()
@@ -372,6 +394,7 @@ class Session:
             found = queue.waiting(tx, self.id)
         return [Queued(place.id, place.turn_id, place.queued_at, message.ui()) for place, message in found]
 
+    @_goes_on
     def claim(self, id: str | None = None, expected: int | None = None, **given: Any) -> Turn | None:
         """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
@@ -386,6 +409,7 @@ class Session:
             setup.keep_prompt(tx)
         return self._store.track(state)
 
+    @_goes_on
     def cancel(self, id: str) -> bool:
         """Take a queued message back. False: it was before. MessageFired: it is too late."""
         with self._store.db.write(hard=True) as tx:
@@ -412,6 +436,7 @@ class Session:
         """The same as the AI SDK's model messages."""
         return modelmessages.convert(self.context(system=system))
 
+    @_goes_on
     def compact(
         self, summary: str, keep_from: str | TurnInfo | None = None, expected: int | None = None, **given: Any
     ) -> TurnInfo:
@@ -431,6 +456,7 @@ class Session:
         assert row is not None
         return events.turn_info(row)
 
+    @_goes_on
     def prune(self, before: str | TurnInfo | None = None, *, keep: int | None = None) -> int:
         """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
         The record stays as it is."""
@@ -440,6 +466,7 @@ class Session:
 
     # ------------------------------------------------------------ moving the head
 
+    @_goes_on
     def fork(
         self, at: str | TurnInfo | dict[str, Any] | None = None, *, title: str | None = None, copy: bool = False
     ) -> Session:
@@ -455,6 +482,7 @@ class Session:
                 materialise.materialise(tx, heads.take(tx, new, stamps=0))
         return Session(self._store, new)
 
+    @_goes_on
     def materialise(self) -> int:
         """Copy the messages that live in other sessions, for readers who know only the contract; how many."""
         with self._store.db.write(hard=True) as tx:
@@ -490,6 +518,7 @@ class Session:
 
         self._move(work, expected)
 
+    @_goes_on
     def _move(self, work: Any, expected: int | None) -> None:
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=0)
@@ -506,6 +535,7 @@ class Session:
         with self._store.db.write(hard=True) as tx:
             sessions.set_archived(tx, self.id, False)
 
+    @_goes_on
     def delete(self) -> None:
         """Gone from every list; forks keep what they share. undelete() brings it back."""
         with self._store.db.write(hard=True) as tx:
@@ -531,6 +561,7 @@ class Session:
             if not tx.run(Q.delete_alias, namespace=namespace, name=name, session=self.id):
                 raise SessionNotFound(name, f"no {namespace} of that name points here")
 
+    @_goes_on
     def adopt(self) -> bool:
         """Make turns of everything another program wrote into this session; False if there was nothing."""
         with self._store.db.write(hard=True) as tx:

@@ -19,7 +19,16 @@ from .db import filesystem
 from .db.database import Database, Engine, Life, Tx
 from .db.queries import Q
 from .db.sqlite import SqliteDatabase
-from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, StoreError, TurnSealed
+from .errors import (
+    BadValue,
+    HeadConflict,
+    PalaverError,
+    Refused,
+    SessionNotFound,
+    StoreError,
+    TurnSealed,
+    TurnUnsealable,
+)
 from .keeper import Keeper, put_off
 from .later import later
 from .model import Page, Problem, SessionInfo
@@ -28,11 +37,11 @@ from .session import Session
 
 if TYPE_CHECKING:
     from . import openturn
-    from .core import journal
+    from .core import journal, recovery
     from .core.turns import OpenTurn
     from .openturn import Turn
 else:
-    later(globals(), ".openturn", ".core.journal")
+    later(globals(), ".openturn", ".core.journal", ".core.recovery")
 
 _ENGINE = ("create", "durability", "timeout")
 _POSTGRES = ("lease", "pooler")
@@ -170,10 +179,23 @@ class Store:
                 if status == "streaming" and (owner is None or self._owner.is_dead(tx, owner))
             }
         for session_id in sorted(dead):
-            with self.db.write(hard=True) as tx:
-                prelude.settle(tx, self.room, heads.take(tx, session_id, stamps=0))
+            self._recover(session_id)
         self._bury()
         return len(dead)
+
+    def _recover(self, session_id: str) -> None:
+        """One turn that cannot be sealed stops neither the others nor whoever opens the store."""
+        while True:
+            try:
+                with self.db.write(hard=True) as tx:
+                    prelude.settle(tx, self.room, heads.take(tx, session_id, stamps=0))
+                return
+            except TurnUnsealable as stuck:
+                self._set_aside(stuck)
+
+    def _set_aside(self, stuck: TurnUnsealable) -> None:
+        with self.db.write(hard=True) as tx:
+            recovery.set_aside(tx, stuck.session_id, stuck.turn_id, stuck.why)
 
     def _bury(self) -> None:
         """Nothing is left to do for a dead owner: its file and its row go."""

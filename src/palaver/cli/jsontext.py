@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -21,7 +22,19 @@ def _text(value: Any) -> str:
         return "{" + ", ".join(f"{json.dumps(key)}: {_text(inner)}" for key, inner in value.items()) + "}"
     if isinstance(value, list) and _holds_raw(value):
         return "[" + ", ".join(map(_text, value)) + "]"
-    return json.dumps(value)
+    try:
+        return json.dumps(value, allow_nan=False)
+    except ValueError:
+        return json.dumps(_without_infinity(value))
+
+
+def _without_infinity(value: Any) -> Any:
+    """What another program left in a table may be no number that JSON can say: null."""
+    if isinstance(value, dict):
+        return {key: _without_infinity(inner) for key, inner in value.items()}
+    if isinstance(value, list | tuple):
+        return [_without_infinity(inner) for inner in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value
 
 
 def _holds_raw(values: Iterable[Any]) -> bool:

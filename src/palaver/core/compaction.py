@@ -12,7 +12,7 @@ from .. import canonical
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import BadValue, NotOnPath, TurnNotFound
-from . import rows, sealing
+from . import counting, rows, sealing
 from .heads import Head
 from .turns import OpenTurn
 
@@ -57,8 +57,7 @@ class Compaction(NamedTuple):
         for name, value in self.counts.items():
             if name not in COUNTS:
                 raise BadValue(f"compact() has no {name!r}; there are {', '.join(COUNTS)}")
-            if type(value) is not int or value < 0:
-                raise BadValue(f"{name} is a whole number, 0 or more")
+            counting.check_count(name, value)
 
 
 class Scope(NamedTuple):

@@ -55,6 +55,12 @@ def read(tx: Tx, session_id: str) -> Head:
     return Head(session_id, *(row or (None, 0, 0, 0, 0, None, None, 0)))
 
 
+def refreshed(tx: Tx, head: Head) -> Head:
+    """The same head, after everything that waits was sent: if a row cannot be written, it shows here."""
+    tx.all(Q.read_head, session=head.session_id)
+    return head
+
+
 def refuse_gone(head: Head) -> None:
     """Another program removed the session's row: nothing can be written there any more."""
     if not head.has_row:

@@ -8,10 +8,16 @@ exactly them.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from .. import canonical
 from ..errors import BadValue, ReservedKey
+from ..later import later
+
+if TYPE_CHECKING:
+    from . import counting
+else:
+    later(globals(), ".core.counting")
 
 OWNED = ("hidden_at", "queued_at")
 _STAMP = {key: re.compile(rf',?"{key}":\d+$') for key in OWNED}
@@ -29,6 +35,8 @@ def as_given(metadata: Any) -> str:
     for key in OWNED:
         if key in value:
             raise ReservedKey(key)
+    if "usage" in value:
+        counting.check_metadata(value)
     return text
 
 

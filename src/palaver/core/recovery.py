@@ -6,14 +6,21 @@ waiting turn stands there, they wait: landing would take its place away. A turn 
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
 
+from .. import canonical
+from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
+from ..errors import BadValue, TurnUnsealable
 from . import heads, loose, pending, sealing, turns, visibility
 from .heads import Head
 
 IsDead = Callable[[Tx, str], bool]
+ASIDE = "set_aside"  # a fact of a turn that could not be sealed: why
+_OF_ITS_ROWS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
 
 
 def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
@@ -23,14 +30,51 @@ def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     if not dead:
         return head
     busy = any(row[1] == head.revision and row[2] != "pending" for row in rows if row not in dead)
-    for turn_id, base, *rest in dead:
-        if rest[3] is None and pending.give_back(tx, heads.take(tx, head.session_id, stamps=0), turn_id, rest[4]):
-            head = heads.take(tx, head.session_id, stamps=0)
-        elif base != head.revision:
-            head = abandon(tx, head, turn_id, "aborted")
-        elif not busy:
-            head = finish(tx, head, turn_id, "aborted", kind="recover", reason="its writer died")
+    for turn_id, base, _, _, _, response_id, fence in dead:
+        with _naming(head.session_id, turn_id):
+            if response_id is None and _give_back(tx, head, turn_id, fence):
+                head = heads.take(tx, head.session_id, stamps=0)
+            elif base != head.revision:
+                head = abandon(tx, head, turn_id, "aborted")
+            elif not busy:
+                head = finish(tx, head, turn_id, "aborted", kind="recover", reason="its writer died")
     return head
+
+
+def _give_back(tx: Tx, head: Head, turn_id: str, fence: int) -> bool:
+    return pending.give_back(tx, heads.take(tx, head.session_id, stamps=0), turn_id, fence)
+
+
+@contextmanager
+def _naming(session_id: str, turn_id: str) -> Iterator[None]:
+    """Whatever is wrong with the rows of a turn that is to be sealed, the error says which turn it is. An error of the
+    store itself (busy, full, gone) is none of the turn's."""
+    try:
+        yield
+    except _OF_ITS_ROWS as error:
+        raise TurnUnsealable(session_id, turn_id, f"{type(error).__name__}: {error}"[:500]) from error
+
+
+def set_aside(tx: Tx, session_id: str, turn_id: str, why: str) -> None:
+    """A turn that cannot be sealed is closed off every path, as it is: nothing of it is lost, and nothing is proved.
+    Its session goes on without it; verify() and doctor name it."""
+    row = tx.one(Q.turn_to_set_aside, turn=turn_id)
+    if row is None:  # somebody else was first
+        return
+    base, begin_seq, stored = row
+    head = heads.take(tx, session_id, stamps=0)
+    tx.run(Q.set_aside, turn=turn_id, now=now_ms(), facts=canonical.encode({**_facts(stored), ASIDE: why}))
+    turn = turns.OpenTurn(turn_id, session_id, None, heads.Thread(), base, begin_seq)
+    turn.status = "aborted"
+    sealing.set_adrift(tx, head, turn)
+
+
+def _facts(stored: str) -> dict[str, Any]:
+    try:
+        facts = canonical.parse(stored)
+    except (BadValue, TypeError):
+        return {"facts": str(stored)}
+    return facts if isinstance(facts, dict) else {"facts": facts}
 
 
 def has_dead(tx: Tx, session_id: str, is_dead: IsDead) -> bool:
@@ -53,10 +97,11 @@ def close_waiting(tx: Tx, head: Head, is_dead: IsDead, *, alone: bool = False) -
     for turn_id, base, status, *_ in rows:
         if status != "waiting":
             continue
-        if base == head.revision:
-            head = finish(tx, head, turn_id, "completed", kind="seal", reason="the user moved on", alone=alone)
-        else:
-            head = abandon(tx, head, turn_id, "completed")
+        with _naming(head.session_id, turn_id):
+            if base == head.revision:
+                head = finish(tx, head, turn_id, "completed", kind="seal", reason="the user moved on", alone=alone)
+            else:
+                head = abandon(tx, head, turn_id, "completed")
     return head
 
 
@@ -68,7 +113,7 @@ def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: 
     head = heads.take(tx, head.session_id, stamps=0)
     head = sealing.land(tx, head, turn, kind=kind, reason=reason)
     visibility.hide_open_turns(tx, head)
-    return head
+    return heads.refreshed(tx, head)
 
 
 def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
@@ -77,4 +122,4 @@ def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
     sealing.freeze(tx, turn, status)
     head = heads.take(tx, head.session_id, stamps=0)
     sealing.set_adrift(tx, head, turn)
-    return head
+    return heads.refreshed(tx, head)

@@ -12,8 +12,8 @@ from .. import canonical, ids
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from ..model import SEALED, Usage
-from . import digests, heads, metadata, response
+from ..model import SEALED, Usage, add_up
+from . import counting, digests, heads, metadata, response
 from .heads import Head, Thread
 from .rows import NewMessage
 from .turns import NOTHING, Entry, OpenTurn, record_event, write_messages
@@ -37,7 +37,8 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None
         before_digest()
     before = turn.thread
     digest = digests.turn(before.digest, turn.kind, [e.leaf for e in turn.entries if e.leaf is not None])
-    thread = Thread(digest, before.depth + 1, before.tokens + turn.usage.total, before.messages + turn.messages)
+    tokens = add_up((before.tokens, turn.usage.total))
+    thread = Thread(digest, before.depth + 1, tokens, before.messages + turn.messages)
     facts = canonical.encode(turn.facts) if turn.facts else "{}"
     tx.put(
         Q.seal_turn,
@@ -135,7 +136,7 @@ def commit(
         now=head.last_at,
         digest=digest,
         depth=thread.depth + 1,
-        thread_tokens=thread.tokens + usage.total,
+        thread_tokens=add_up((thread.tokens, usage.total)),
         thread_messages=thread.messages + turn.messages,
         response=answer,
         **usage.columns(),
@@ -144,6 +145,7 @@ def commit(
         facts=canonical.encode(turn.facts),
     )
     if new_usage != NOTHING:
+        counting.refuse_overflow(tx, turn.session_id, thread, counted, new_usage)
         add_usage(tx, turn.session_id, new_usage)
     turn.status, turn.digest, turn.usage = status, digest, usage
     turn.response_id, turn.at = answer, head.last_at

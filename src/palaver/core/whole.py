@@ -12,8 +12,8 @@ from .. import canonical, ids, permissions
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from ..model import TurnInfo, Usage
-from . import digests, heads, loose, prelude, previews, sealing, triggers, turns, visibility
+from ..model import TurnInfo, Usage, add_up
+from . import counting, digests, heads, loose, prelude, previews, sealing, triggers, turns, visibility
 from .heads import Head, Thread
 from .prelude import InTheWay, Room, refuse_loose
 from .rows import NewMessage
@@ -64,7 +64,7 @@ def commit_fast(tx: Tx, room: Room, given: Whole) -> tuple[TurnInfo, Tip]:
     thread = Thread(
         digests.turn(before.digest, "turn", leaves),
         before.depth + 1,
-        before.tokens if usage is NOTHING else before.tokens + usage.total,
+        before.tokens if usage is NOTHING else add_up((before.tokens, usage.total)),
         before.messages + len(messages),
     )
     tx.put(
@@ -73,6 +73,7 @@ def commit_fast(tx: Tx, room: Room, given: Whole) -> tuple[TurnInfo, Tip]:
         *(0.0, 0, canonical.encode(given.facts) if given.facts else "{}"),
     )
     if usage is not NOTHING:
+        counting.refuse_overflow(tx, session_id, before, NOTHING, usage)
         sealing.add_usage(tx, session_id, usage)
     sealing.touch(tx, session_id, given.facts, now)
     link = heads.log(tx, session_id, seq, "seal", turn_id, revision, now, link=link)
@@ -177,6 +178,6 @@ def _info(turn: OpenTurn) -> TurnInfo:
         response_id=turn.response_id,
         usage=turn.usage,
         cost_usd=turn.cost,
-        thread_tokens=turn.thread.tokens + turn.usage.total,
+        thread_tokens=add_up((turn.thread.tokens, turn.usage.total)),
         thread_messages=turn.thread.messages + turn.messages,
     )

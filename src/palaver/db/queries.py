@@ -1,7 +1,7 @@
 """SQL is named text in .sql files: `-- name: fork_head`, a line of comment, the statement.
 
 Parameters are written `:name` and bound by position; their order is recorded here once. One text serves both
-engines; `greatest(` is spelled `max(` on SQLite.
+engines; `greatest(` is spelled `max(` on SQLite, `least(` `min(`.
 """
 
 from __future__ import annotations
@@ -54,7 +54,10 @@ def bodies(source: str) -> Iterator[tuple[str, str]]:
 
 
 def for_sqlite(text: str) -> str:
-    return " ".join(_COMMENT.sub("", text).split()).replace("greatest(", "max(").rstrip("; ") + ";"
+    return (
+        " ".join(_COMMENT.sub("", text).split()).replace("greatest(", "max(").replace("least(", "min(").rstrip("; ")
+        + ";"
+    )
 
 
 class Queries:

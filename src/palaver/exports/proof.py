@@ -15,7 +15,7 @@ from ..core import digests, heads, metadata, sealing, turns
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..errors import BadValue
-from ..model import OPEN, SEALED, Usage
+from ..model import OPEN, SEALED, Usage, add_up
 from . import tables
 from .groups import batches
 from .outcome import Rejected
@@ -82,7 +82,7 @@ def _prove_turn(tx: Tx, row: dict[str, Any]) -> None:
     if digests.turn(parent[0], row["kind"], leaves) != row["digest"]:
         raise BadValue(f"the digest of turn {turn_id} does not fit its lines and its parent")
     tokens = Usage(*there[11:16]).total
-    if (parent[1] + 1, parent[2] + tokens, parent[3] + messages) != (there[6], there[17], there[18]):
+    if (parent[1] + 1, add_up((parent[2], tokens)), parent[3] + messages) != (there[6], there[17], there[18]):
         raise BadValue(f"the depth, tokens or messages of turn {turn_id} do not follow from its parent's")
 
 

@@ -18,6 +18,7 @@ from .. import canonical
 from ..db.database import Row
 from ..db.queries import Q, Query
 from ..errors import BadValue
+from ..model import MOST
 
 _encode = msgspec.json.encode
 _HEX = {"salt": re.compile("[0-9a-f]{32}"), "hash": re.compile("[0-9a-f]{64}")}
@@ -106,7 +107,7 @@ def _int(column: Column, value: Any) -> int:
 
 def _count(column: Column, value: Any) -> int:
     number = _int(column, value)
-    if not 0 <= number < 2**53:
+    if not 0 <= number <= MOST:
         raise _wrong(column, "is a number that nothing can have counted to")
     return number
 

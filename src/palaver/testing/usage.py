@@ -49,6 +49,49 @@ class Usages(Group):
         with refused(session, palaver.BadValue):
             turn.usage(input=count)
 
+    # ------------------------------------------------------------ numbers that nobody can have counted to
+
+    @pytest.mark.parametrize("count", [2**53 + 1, 2**63 - 1, 2**63, 2**70, -(2**63)], ids=repr)
+    def test_a_count_that_no_sum_can_hold_is_refused(self, session: Session, count: int) -> None:
+        turn = session.turn("Hello?")
+        with refused(session, palaver.BadValue):
+            turn.usage(output=count)
+        with refused(session, palaver.BadValue):
+            turn.write({"type": "message-metadata", "messageMetadata": {"usage": {"output": count}}})
+        with refused(session, palaver.BadValue):
+            session.commit(assistant("Hi.", metadata={"usage": {"output": count}}))
+        with refused(session, palaver.BadValue):
+            session.compact("so far", summarization_output_tokens=count)
+
+    @pytest.mark.parametrize(
+        "cost", [-0.01, float("nan"), float("inf"), 1e308, "0.5", True, [1], 10**400, None], ids=lambda c: repr(c)[:12]
+    )
+    def test_a_cost_is_a_number_of_dollars(self, session: Session, cost: Any) -> None:
+        turn = session.turn("Hello?")
+        if cost is None:
+            turn.usage(cost_usd=None)
+            turn.usage(cost_usd=2)
+            assert session.info.cost_usd == 2.0
+        else:
+            with refused(session, palaver.BadValue):
+                turn.usage(cost_usd=cost)
+
+    def test_a_sum_that_would_not_hold_is_refused_and_the_session_goes_on(self, store: Store, session: Session) -> None:
+        with session.turn("Hello?") as turn:
+            turn.usage(input=2**53)
+            with refused(session, palaver.BadValue):
+                turn.usage(output=1)
+        with session.turn("And?") as turn:
+            with refused(session, palaver.BadValue):
+                turn.usage(input=5)
+            say(turn)
+        with refused(session, palaver.BadValue):
+            session.commit(assistant("Hi.", metadata={"usage": {"output": 1}}))
+        with session.regenerate() as turn, refused(session, palaver.BadValue):
+            turn.usage(cache_read=2**52)
+        assert session.info.total_tokens == 2**53
+        assert store.verify() == []
+
     # ------------------------------------------------------------ told by the stream
 
     def test_usage_in_the_metadata_is_counted_once(self, session: Session) -> None:

@@ -117,12 +117,19 @@ UPDATE chat_sessions SET updated_at = greatest(updated_at, :now) WHERE id = :ses
 UPDATE chat_sessions SET updated_at = greatest(updated_at, :now), model_json = :model WHERE id = :session;
 
 -- name: add_usage
+-- Sums stop at 2^53 (`model.MOST`), whatever another program or an older version left there.
 UPDATE chat_sessions
-   SET prompt_tokens = prompt_tokens + :input, completion_tokens = completion_tokens + :output,
-       reasoning_tokens = reasoning_tokens + :reasoning, cache_read = cache_read + :cache_read,
-       cache_write = cache_write + :cache_write, total_tokens = total_tokens + :total,
-       cost_usd = cost_usd + :cost, updated_at = greatest(updated_at, :now)
+   SET prompt_tokens = least(least(prompt_tokens, 9007199254740992) + :input, 9007199254740992),
+       completion_tokens = least(least(completion_tokens, 9007199254740992) + :output, 9007199254740992),
+       reasoning_tokens = least(least(reasoning_tokens, 9007199254740992) + :reasoning, 9007199254740992),
+       cache_read = least(least(cache_read, 9007199254740992) + :cache_read, 9007199254740992),
+       cache_write = least(least(cache_write, 9007199254740992) + :cache_write, 9007199254740992),
+       total_tokens = least(least(total_tokens, 9007199254740992) + :total, 9007199254740992),
+       cost_usd = least(least(cost_usd, 1e15) + :cost, 1e15), updated_at = greatest(updated_at, :now)
  WHERE id = :session;
+
+-- name: tokens_of_session
+SELECT total_tokens FROM chat_sessions WHERE id = :session;
 
 -- name: put_prompt
 INSERT INTO system_prompts (digest, body, created_at) VALUES (:digest, :body, :now) ON CONFLICT (digest) DO NOTHING;

@@ -1,0 +1,51 @@
+"""What a caller says it used, bounded where it is given: no number may reach the tables that a later sum chokes on."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..db.database import Tx
+from ..db.queries import Q
+from ..errors import BadValue
+from ..model import MOST, USAGE_KEYS, Usage
+from .heads import Thread
+
+MOST_USD = 1e12
+_LARGE = 2**32  # tokens at once; sums of anything smaller do not get far in a lifetime
+
+
+def check_count(name: str, given: Any) -> int:
+    if type(given) is not int or not 0 <= given <= MOST:
+        raise BadValue(f"{name} is a whole number from 0 to {MOST:,}, not {given!r:.40}")
+    return given
+
+
+def check_usage(usage: Usage) -> Usage:
+    for name, given in zip(USAGE_KEYS, usage.counts(), strict=True):
+        check_count(name, given)
+    return usage
+
+
+def check_cost(given: Any) -> float:
+    if type(given) not in (int, float) or not 0 <= given <= MOST_USD or math.isnan(given):
+        raise BadValue(f"cost_usd is a number of dollars from 0 to {MOST_USD:,.0f}, not {given!r:.40}")
+    return float(given)
+
+
+def check_metadata(value: dict[str, Any]) -> None:
+    """`usage` in a caller's metadata: what looks like a count must be one."""
+    usage = value["usage"]
+    for name, given in usage.items() if isinstance(usage, dict) else ():
+        if name in USAGE_KEYS and type(given) is int:
+            check_count(f"usage.{name}", given)
+
+
+def refuse_overflow(tx: Tx, session_id: str, thread: Thread, before: Usage, more: Usage) -> None:
+    """Tokens that come to a turn which has had some: the sums of its path and of its session must hold them."""
+    if sum((thread.tokens, *before.counts(), *more.counts())) > MOST:
+        raise BadValue(f"the tokens of this path would be more than {MOST:,}; check what was counted")
+    if sum(more.counts()) > _LARGE:
+        row = tx.one(Q.tokens_of_session, session=session_id)
+        if row is not None and row[0] + sum(more.counts()) > MOST:
+            raise BadValue(f"the tokens of session {session_id} would be more than {MOST:,}; check what was counted")
