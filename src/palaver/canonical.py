@@ -27,6 +27,9 @@ else:
 Raw = msgspec.Raw
 MAX_DEPTH = 1_000
 LARGE = 1 << 20  # characters of a text of which there should be no copy too many
+LONGEST_NAME = 512  # bytes of an id, an alias, an agent
+LONGEST_TITLE = 1_000  # characters
+LONGEST_KEY = 2_600  # bytes that an entry of an index holds, on every engine
 _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
 
 _encode = msgspec.json.encode
@@ -116,6 +119,29 @@ def check(value: Any) -> None:
         if depth > MAX_DEPTH and any(isinstance(item, dict | list | tuple) for item in level):
             raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value")
         level = [child for item in level for child in _children(item)]
+
+
+def check_name(name: str, value: str | None) -> str | None:
+    """A column that is looked up: an id, an alias, an agent. An index must hold it, on every engine."""
+    if value is not None and check_column(name, value) and size_of(value) > LONGEST_NAME:
+        raise BadValue(f"{name} has {size_of(value):,} bytes; {LONGEST_NAME} is the most, give it a shorter one")
+    return value
+
+
+def check_title(value: str | None) -> str | None:
+    if value is not None and check_column("title", value) and not fits_title(value):
+        most = f"{LONGEST_TITLE:,} ({LONGEST_KEY:,} bytes)"
+        raise BadValue(f"the title has {len(value):,} characters; {most} are the most")
+    return value
+
+
+def fits_title(value: str) -> bool:
+    return len(value) <= LONGEST_TITLE and size_of(value) <= LONGEST_KEY
+
+
+def size_of(value: str) -> int:
+    """In bytes of UTF-8; of what UTF-8 cannot say, at least that."""
+    return len(value) if value.isascii() else len(value.encode("utf-8", "surrogatepass"))
 
 
 def check_text(name: str, value: str | None) -> str | None:

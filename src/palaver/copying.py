@@ -25,6 +25,7 @@ from .session import Session
 from .store import Store
 
 _PAGE = 1_000
+_BROKEN = "it cannot be read whole at the source"
 _WHO = "SELECT current_database(), current_schema(), pg_postmaster_start_time()::text"
 
 
@@ -42,6 +43,7 @@ class CopyReport(msgspec.Struct, frozen=True):
     copied: int
     already_there: int
     problems: list[CopyProblem]
+    cut: list[CopyProblem] = []  # sessions with a text that the target's indexes cannot hold whole
 
 
 def copy(
@@ -58,16 +60,26 @@ def copy(
     busy = _busy(source.db, wanted)
     chosen = _without(source.db, wanted, busy)
     refused: list[exports.Refusal] = []
-    summary = _carry(source.db, target.db, chosen, progress, refused)
+    cut: list[exports.Cut] = []
+    summary = _carry(source.db, target.db, chosen, progress, refused, cut)
     problems = [CopyProblem(one, "it is being written; copy again when its turn has ended") for one in sorted(busy)]
-    problems += [CopyProblem(one.session, one.why) for one in refused]
+    problems += _named(refused)
     named = {problem.session for problem in problems}
     compared = 0
     for session_id in _every(source.db) if chosen is None else chosen:
         compared += 1
         why = None if session_id in named else _difference(source.db, target.db, session_id)
         problems += [CopyProblem(session_id, why)] if why else []
-    return CopyReport(compared, summary.imported, summary.already_there, problems)
+    shortened = [CopyProblem(one.session, one.what) for one in cut]
+    return CopyReport(compared, summary.imported, summary.already_there, problems, shortened)
+
+
+def _named(refused: list[exports.Refusal]) -> list[CopyProblem]:
+    """Each session once: where its rows broke off at the source, the target refused what was left of it, too."""
+    first: dict[str | None, exports.Refusal] = {}
+    for one in sorted(refused, key=lambda one: _BROKEN not in one.why):
+        first.setdefault(one.session, one)
+    return [CopyProblem(one.session, one.why) for one in first.values()]
 
 
 def is_same(one: Store, other: Store) -> bool:
@@ -128,14 +140,15 @@ def _carry(
     chosen: list[str] | None,
     progress: exports.Progress | None,
     refused: list[exports.Refusal],
+    cut: list[exports.Cut],
 ) -> exports.Summary:
     """A thread exports into a pipe, this one imports from it. Whichever fails first ends the other."""
     receiving, sending = os.pipe()
-    sender = _Sender(source, open(sending, "wb"), chosen)  # noqa: SIM115
+    sender = _Sender(source, open(sending, "wb"), chosen, refused)  # noqa: SIM115
     with open(receiving, "rb") as arriving:
         sender.start()
         try:
-            summary = exports.read(target, arriving, progress=progress, on_refused=refused.append)
+            summary = exports.read(target, arriving, progress=progress, on_refused=refused.append, on_cut=cut.append)
         except exports.NotAnExport:  # it broke off before its first line: the sender knows why
             summary = exports.Summary(0, 0, 0, 0)
         finally:
@@ -147,19 +160,22 @@ def _carry(
 
 
 class _Sender(threading.Thread):
-    def __init__(self, db: Database, out: BinaryIO, chosen: list[str] | None) -> None:
+    def __init__(self, db: Database, out: BinaryIO, chosen: list[str] | None, refused: list[exports.Refusal]) -> None:
         super().__init__(name="palaver-copy", daemon=True)
         self.error: Exception | None = None
-        self._db, self._out, self._chosen = db, out, chosen
+        self._db, self._out, self._chosen, self._refused = db, out, chosen, refused
 
     def run(self) -> None:
         try:
             with self._out as out:
-                exports.write(self._db, out, sessions=self._chosen)
+                exports.write(self._db, out, sessions=self._chosen, on_broken=self._note)
         except BrokenPipeError:  # the other side has failed, and says so
             pass
         except Exception as error:
             self.error = error
+
+    def _note(self, broken: exports.Refusal) -> None:
+        self._refused.append(msgspec.structs.replace(broken, why=f"{_BROKEN}: {broken.why}"))
 
 
 # ---------------------------------------------------------------- comparing

@@ -8,7 +8,7 @@ from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from . import canonical
-from .canonical import check_column
+from .canonical import check_name, check_title
 from .clock import monotonic
 from .core import events, heads, loose, prelude, sessions, transcript
 from .core.heads import Head
@@ -124,7 +124,7 @@ class Session:
 
     @title.setter
     def title(self, title: str | None) -> None:
-        check_column("title", title)
+        check_title(title)
         with self._store.db.write() as tx:
             sessions.set_title(tx, self.id, title)
 
@@ -379,7 +379,7 @@ class Session:
         if len(prepared) != 1 or prepared[0].role != "user":
             raise BadValue("a queued message is one message of the user")
         if id is not None:
-            prepared[0].client_id = check_column("message id", id) or None
+            prepared[0].client_id = check_name("message id", id) or None
         with self._store.db.write(hard=True) as tx:
             setup.keep_prompt(tx)
             place = queue.enqueue(tx, self.id, prepared[0], setup.facts())
@@ -472,7 +472,7 @@ class Session:
     ) -> Session:
         """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
         only the contract must see it whole: `copy=True`."""
-        check_column("title", title)
+        check_title(title)
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, stamps=0, writing=False)
             if head.deleted_at is not None:
@@ -550,8 +550,8 @@ class Session:
 
     def alias(self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None) -> None:
         """A unique name, in its namespace, for this session (or for one of its turns)."""
-        check_column("name", name)
-        check_column("namespace", namespace)
+        check_name("name", name)
+        check_name("namespace", namespace)
         canonical.check_text("reason", reason)
         with self._store.db.write(hard=True) as tx:
             sessions.add_alias(tx, self.id, name, namespace, turn, reason)

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
 from . import canonical
-from .canonical import check_column
+from .canonical import check_column, check_name
 from .clock import now_ms
 from .core import sessions
 from .db.database import Tx
@@ -38,7 +38,7 @@ class Setup:
         permissions: Iterable[Any] | None = None,
     ) -> None:
         self.model = None if model is None else sessions.as_model(model)
-        self.agent = check_column("agent", agent)
+        self.agent = check_name("agent", agent)
         self.prompt = canonical.check_text("system prompt", system_prompt)
         self.digest = None if system_prompt is None else hashlib.sha256(system_prompt.encode()).hexdigest()
         self.trigger = None if trigger is None else triggers.envelope(trigger)

@@ -11,7 +11,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
 from . import eventlog, ids, places
-from .canonical import check_column
+from .canonical import LONGEST_KEY, check_column, check_name, check_title, size_of
 from .clock import monotonic, now_ms
 from .core import heads, metadata, prelude, sessions, trimming
 from .core.prelude import Room
@@ -270,7 +270,7 @@ class Store:
     def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
         for label, text in (("origin", origin), ("foreign id", foreign_id), ("id", ours), ("scope", scope)):
-            check_column(label, text)
+            check_name(label, text)
         with self.db.write(hard=True) as tx:
             tx.run(Q.put_foreign_id, origin=origin, scope=scope, foreign=foreign_id, id=ours)
             row = tx.one(Q.find_foreign_id, origin=origin, scope=scope, foreign=foreign_id)
@@ -451,11 +451,12 @@ class Sessions:
         id: str | None = None,
     ) -> Session:
         """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given)."""
-        check_column("agent", agent)
+        check_name("agent", agent)
         if not agent:
             raise BadValue("agent is the name of who talks; it cannot be empty")
-        for name, text in (("workspace", workspace), ("title", title), ("tool_call_id", tool_call_id)):
-            check_column(name, text)
+        check_title(title)
+        check_name("tool_call_id", tool_call_id)
+        _check_workspace(workspace)
         with self._store.db.write(hard=True) as tx:
             session_id = sessions.create(
                 tx,
@@ -542,6 +543,12 @@ class Sessions:
 
 def _id_of(session: Session | str | None) -> str | None:
     return session.id if isinstance(session, Session) else session
+
+
+def _check_workspace(given: str | None) -> None:
+    check_column("workspace", given)
+    if given is not None and size_of(given) > LONGEST_KEY:
+        raise BadValue(f"workspace has {size_of(given):,} bytes; {LONGEST_KEY:,} are the most")
 
 
 def _metadata(given: dict[str, Any] | None) -> str:

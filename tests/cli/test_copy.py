@@ -214,7 +214,7 @@ def test_a_target_that_fails_ends_the_copy_with_its_own_error(tmp_path: Path) ->
 def test_a_source_that_fails_on_the_way_ends_it_too(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     several(tmp_path / "talks.db")
 
-    def broken(db: Any, out: Any, sessions: Any = None) -> None:
+    def broken(db: Any, out: Any, sessions: Any = None, **_: Any) -> None:
         out.write(b'{"palaver":"export","version":1,"schema":1}\n{"session":"ses_1"}\n')
         raise palaver.StoreUnavailable("gone")
 
@@ -264,7 +264,7 @@ def test_a_session_that_does_not_arrive_is_noticed(tmp_path: Path, monkeypatch: 
     ids = several(tmp_path / "talks.db", 3)
     shutil.copy(tmp_path / "talks.db", tmp_path / "kept.db")
     real = exports.write
-    monkeypatch.setattr(copying.exports, "write", lambda db, out, sessions: real(db, out, sessions=[ids[0]]))
+    monkeypatch.setattr(copying.exports, "write", lambda db, out, sessions, **_: real(db, out, sessions=[ids[0]]))
     with palaver.open(tmp_path / "talks.db") as source, palaver.open(":memory:") as target:
         report = palaver.copy(source, target)
     assert {one.session: one.why for one in report.problems} == dict.fromkeys(ids[1:], "it did not arrive")

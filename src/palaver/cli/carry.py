@@ -133,6 +133,7 @@ def _whole_file(path: str) -> Iterator[BinaryIO]:
         "  line": "the line of the file",
         "  session": "the session, or null",
         "  why": "a sentence",
+        "cut[]": "texts that the store cannot hold whole: session and why",
     },
 )
 @click.argument("file", metavar="FILE|-")
@@ -144,16 +145,20 @@ def import_(call: Call, file: str) -> int:
     from palaver import exports
 
     refusals: list[exports.Refusal] = []
+    cuts: list[exports.Cut] = []
     with _source(file) as source, Progress() as progress:
         store = call.store(create=True)
-        summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append)
+        summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append, on_cut=cuts.append)
     listed = [{"line": one.line, "session": one.session, "why": one.why} for one in refusals]
     for one in () if call.json else listed:
         _print_refusal(one)
+    for cut in () if call.json else cuts:
+        sys.stderr.write(Screen(sys.stderr).safe(f"cut: session {cut.session}: {cut.what}") + "\n")
     value = {name: getattr(summary, name) for name in ("imported", "already_there", "refused", "lines")}
     there = f", {summary.already_there:,} already there" if summary.already_there else ""
     refused = f", {summary.refused:,} refused" if summary.refused else ""
-    call.done({**value, "refusals": listed}, f"imported {count(summary.imported, 'session')}{there}{refused}")
+    told = {"refusals": listed, "cut": [{"session": one.session, "why": one.what} for one in cuts]}
+    call.done({**value, **told}, f"imported {count(summary.imported, 'session')}{there}{refused}")
     return PROBLEMS if summary.refused or refusals else OK
 
 

@@ -30,6 +30,7 @@ from .words import count
         "problems[]": "sessions that are not the same at the target, with:",
         "  session": "its id, or null",
         "  why": "a sentence",
+        "cut[]": "texts that the target cannot hold whole: session and why",
     },
     store=False,
 )
@@ -50,8 +51,11 @@ def copy(call: Call, source: str, target: str, sessions: tuple[str, ...]) -> int
     with Progress() as progress:
         report = palaver.copy(here, there, chosen, progress)
     problems = [{"session": one.session, "why": one.why} for one in report.problems]
+    cut = [{"session": one.session, "why": one.why} for one in report.cut]
     for one in () if call.json else problems:
-        _print(one)
+        _print("problem", one)
+    for one in () if call.json else cut:
+        _print("cut", one)
     value = {
         "source": here.path,
         "target": there.path,
@@ -59,6 +63,7 @@ def copy(call: Call, source: str, target: str, sessions: tuple[str, ...]) -> int
         "copied": report.copied,
         "already_there": report.already_there,
         "problems": problems,
+        "cut": cut,
     }
     already = f", {report.already_there:,} already there" if report.already_there else ""
     proved = f", {count(len(problems), 'problem')}" if problems else f"; {report.sessions:,} compared, all the same"
@@ -77,7 +82,7 @@ def _target(call: Call, given: str, source: Store) -> Store:
     return call.open(url, space, create=True, events=keeps)
 
 
-def _print(problem: dict[str, Any]) -> None:
+def _print(word: str, told: dict[str, Any]) -> None:
     screen = Screen(sys.stderr)
-    session = f"session {problem['session']}: " if problem["session"] else ""
-    sys.stderr.write(screen.safe(f"problem: {session}{problem['why']}") + "\n")
+    session = f"session {told['session']}: " if told["session"] else ""
+    sys.stderr.write(screen.safe(f"{word}: {session}{told['why']}") + "\n")

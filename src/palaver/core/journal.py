@@ -45,7 +45,7 @@ class JournaledDatabase:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self.name = db.name
+        self.name, self.longest_key = db.name, db.longest_key
 
     def read(self) -> AbstractContextManager[Tx]:
         return self._db.read()

@@ -138,7 +138,7 @@ def _check_tool(part: dict[str, Any]) -> None:
 
 def _unfit(text: str) -> bool:
     """A column cannot hold it; data_json still does."""
-    return "\0" in text or canonical.has_surrogates(text)
+    return "\0" in text or canonical.has_surrogates(text) or canonical.size_of(text) > canonical.LONGEST_KEY
 
 
 def _as_dict(given: Any) -> dict[str, Any]:
@@ -182,7 +182,7 @@ def _client_id(given: Any) -> str | None:
     value = _plain(given)
     if value is None or value == "":
         return None
-    return canonical.check_column("message id", value)
+    return canonical.check_name("message id", value)
 
 
 def _plain(value: Any) -> Any:

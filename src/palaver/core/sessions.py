@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from .. import canonical, ids
-from ..canonical import check_column
+from ..canonical import check_name
 from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q, Query
@@ -78,7 +78,8 @@ def name(tx: Tx, wanted: str | None) -> str:
     """The id of a session to be. A caller's own id must be free; it is used if well-formed, else mapped to ours."""
     if wanted is None:
         return ids.mint(ids.SESSION)
-    check_column("session id", wanted)
+    if not check_name("session id", wanted) or wanted == "@":
+        raise BadValue(f"a session cannot have the id {wanted!r}; leave it out, or give one of your own")
     if resolve(tx, wanted) is not None:
         raise BadValue(f"session {wanted} exists already; get() opens it")
     if ids.is_ours(ids.SESSION, wanted):

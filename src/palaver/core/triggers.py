@@ -24,12 +24,12 @@ def envelope(given: Any) -> dict[str, Any] | None:
     value = canonical.parse(canonical.encode(given))
     if not isinstance(value, dict) or not isinstance(value.get("source"), str) or not value["source"]:
         raise BadValue("a trigger is an object with a text `source`: schedule, webhook, api, agent, mcp …")
-    canonical.check_column("trigger source", value["source"])
+    canonical.check_name("trigger source", value["source"])
     for key in _TEXTS:
         if value.get(key) is not None:
             if not isinstance(value[key], str) or not value[key]:
                 raise BadValue(f"a trigger's {key} is text, not {value[key]!r:.40}")
-            canonical.check_column(f"trigger {key}", value[key])
+            canonical.check_name(f"trigger {key}", value[key])
     _check_rest(value)
     return {"source": value.pop("source"), "fired_at": value.pop("fired_at", now_ms()), **value}
 

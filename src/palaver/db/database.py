@@ -70,6 +70,7 @@ class Database(Protocol):
     """A place to keep things: one SQLite file, one Postgres schema, or memory."""
 
     name: str
+    longest_key: int | None  # bytes of a text that its indexes hold; None: any number
 
     def read(self) -> AbstractContextManager[Tx]: ...
 

@@ -51,6 +51,8 @@ os.register_at_fork(after_in_child=_count_fork)
 class SqliteDatabase:
     """One file (or memory) and the connections of this process to it."""
 
+    longest_key: int | None = None
+
     def __init__(self, path: str, *, create: bool = True, durability: str = "boundary", timeout: float = 30.0) -> None:
         self.name = path
         self.memory = path == ":memory:"

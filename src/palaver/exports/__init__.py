@@ -29,12 +29,14 @@ and index, everything else by its key.
 * An import takes a group whole or not at all, and only if every digest in it fits. A session that is there already with
   the same content is left alone; one that differs is refused and nothing is changed. So running an import again
   finishes what an interruption left.
+* A title, alias or id that was stored before there were limits may be longer than an index of Postgres can hold.
+  Imported there it is cut, and the whole is in the session's metadata, under `cut_short`; `on_cut` hears of it.
 """
 
 from .inspection import inspect
-from .outcome import NotAnExport, Progress, Refusal, Summary, Written
+from .outcome import Cut, NotAnExport, Progress, Refusal, Summary, Written
 from .page import markdown
 from .reader import read
 from .writer import write
 
-__all__ = ["NotAnExport", "Progress", "Refusal", "Summary", "Written", "inspect", "markdown", "read", "write"]
+__all__ = ["Cut", "NotAnExport", "Progress", "Refusal", "Summary", "Written", "inspect", "markdown", "read", "write"]

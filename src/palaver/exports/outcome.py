@@ -44,6 +44,13 @@ class Refusal(msgspec.Struct, frozen=True):
     why: str
 
 
+class Cut(msgspec.Struct, frozen=True):
+    """A session that was taken in with a text cut short, for the store's indexes cannot hold it."""
+
+    session: str
+    what: str
+
+
 class Rejected(Exception):
     """Inside an import: stop with this group, and take back what it wrote."""
 

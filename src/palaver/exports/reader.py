@@ -15,13 +15,13 @@ import msgspec
 
 from ..db.database import Database, Tx
 from ..db.queries import Q
-from ..errors import BadValue
-from . import tables
+from ..errors import BadValue, StoreError
+from . import fitting, tables
 from .groups import Group
 from .husks import is_husk
 from .intake import COMPLETE, FRESH, MERGE, Arrival, InTheWay, take_in
 from .lines import Lines, fields_of
-from .outcome import Progress, Refusal, Rejected, Summary
+from .outcome import Cut, Progress, Refusal, Rejected, Summary
 from .tables import Table
 
 _IN_MEMORY = 4 << 20
@@ -36,9 +36,11 @@ def read(
     source: BinaryIO,
     progress: Progress | None = None,
     on_refused: Callable[[Refusal], None] | None = None,
+    on_cut: Callable[[Cut], None] | None = None,
 ) -> Summary:
-    """Take in every session of an export that is not there yet. `on_refused` hears of each one that is not taken."""
-    return _Import(db, source, progress, on_refused).run()
+    """Take in every session of an export that is not there yet. `on_refused` hears of each one that is not taken,
+    `on_cut` of each text that was too long for the store's indexes."""
+    return _Import(db, source, progress, on_refused, on_cut).run()
 
 
 class _Import:
@@ -50,11 +52,13 @@ class _Import:
         source: BinaryIO,
         progress: Progress | None,
         on_refused: Callable[[Refusal], None] | None,
+        on_cut: Callable[[Cut], None] | None,
     ) -> None:
         self._db = db
         self._lines = Lines(source)
         self._progress = progress
         self._on_refused = on_refused
+        self._on_cut = on_cut
         self._told = 0
         self._groups = self._imported = self._there = self._refusals = 0
 
@@ -129,6 +133,10 @@ class _Import:
                 self._settle(arrival)
             except Rejected as error:
                 self._refuse(error.line, session_id, error.why)
+            except (BadValue, StoreError) as error:
+                if type(error) not in (BadValue, StoreError):  # the store's own trouble, not the session's
+                    raise
+                self._refuse(arrival.first - 1, session_id, str(error))
         return True
 
     def _receive(self, fields: dict[str, Any], spool: IO[bytes]) -> Arrival:
@@ -142,12 +150,25 @@ class _Import:
         for line, found in self._rows(fields["session"]):
             if "end" in found:
                 _check_footer(found, self._lines.number - first, hasher.hexdigest())
-                return Arrival(fields["session"], "husk" in fields, spool, first, sorter.finish())
+                arrival = Arrival(fields["session"], "husk" in fields, spool, first, sorter.finish())
+                return self._fitted(arrival, spool) if sorter.has_long and self._db.longest_key else arrival
             sorter.add(line, found)
             hasher.update(line)
             spool.write(line)
             self._tell(_EVERY)
         raise AssertionError("unreachable")
+
+    def _fitted(self, arrival: Arrival, spool: IO[bytes]) -> Arrival:
+        """The same session as the store's indexes can hold it."""
+        cuts = fitting.fit(spool)
+        sorter = _Sorter(arrival.session_id, arrival.husk)
+        spool.seek(0)
+        for line in spool:
+            sorter.add(line, fields_of(line))
+        if self._on_cut is not None:
+            for what in cuts:
+                self._on_cut(Cut(arrival.session_id, what))
+        return Arrival(arrival.session_id, arrival.husk, spool, arrival.first, sorter.finish())
 
     def _rows(self, session_id: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
         """The lines of a group, its last one included; BadValue where the group breaks off."""
@@ -195,6 +216,7 @@ class _Sorter:
     def __init__(self, session_id: str, husk: bool) -> None:
         self._session_id = session_id
         self._husk = husk
+        self.has_long = False  # a text that an index may not hold
         self._rank = 0
         self._seen: set[str] = set()
         self._content = sha256()
@@ -213,6 +235,7 @@ class _Sorter:
             raise BadValue(f"the row belongs to session {row[table.home]!r:.60}, not to this one")
         if table is tables.HEADS and is_husk(row["revision"], row["deleted_at"]) != self._husk:
             raise BadValue("the session's first line and its head do not agree whether it is a husk")
+        self.has_long = self.has_long or fitting.is_too_long(table, row)
         self._rank = rank
         self._seen.add(table.name)
         add_content(self._content, table, line, row)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from hashlib import sha256
 from typing import BinaryIO
 
@@ -10,9 +10,10 @@ import msgspec
 
 from ..db.database import Database, Tx
 from ..db.queries import Q
+from ..errors import BadValue
 from .groups import Group
 from .husks import Husk, is_husk
-from .outcome import Progress, Written
+from .outcome import Progress, Refusal, Written
 from .selection import Chosen, Selection
 
 HEADER = b'{"palaver":"export","version":1,"schema":1}\n'
@@ -22,15 +23,26 @@ _encode = msgspec.json.encode
 
 
 def write(
-    db: Database, out: BinaryIO, sessions: Sequence[str] | None = None, progress: Progress | None = None
+    db: Database,
+    out: BinaryIO,
+    sessions: Sequence[str] | None = None,
+    progress: Progress | None = None,
+    on_broken: Callable[[Refusal], None] | None = None,
 ) -> Written:
-    """Write all sessions, or the ones named and what they stand on, as JSON lines."""
+    """Write all sessions, or the ones named and what they stand on, as JSON lines. A session with a row that JSON
+    cannot say ends the export; with `on_broken` it is told, its group breaks off, and the others follow."""
     writer = _Writer(out, progress)
     with db.read() as tx:
         selection = Selection(tx, sessions)
         writer.put(HEADER)
         for chosen in selection:
-            writer.group(tx, chosen, selection)
+            try:
+                writer.group(tx, chosen, selection)
+            except BadValue as error:
+                if on_broken is None:
+                    raise
+                on_broken(Refusal(writer.lines, chosen.session_id, str(error)))
+                writer.sessions += 1
     writer.put(_encode({"end": "export", "sessions": writer.sessions + writer.husks}) + b"\n")
     return Written(writer.sessions, writer.husks, writer.lines, writer.bytes)
 

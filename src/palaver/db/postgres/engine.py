@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import psycopg
 
+from ...canonical import LONGEST_KEY
 from ...clock import monotonic
 from ...errors import BadValue, StoreClosed, StoreError
 from ..database import ChunkRow, Row
@@ -38,6 +39,8 @@ _LEVELS = {"boundary": ("off", "on"), "full": ("on", "on"), "normal": ("off", "o
 
 class PostgresDatabase:
     """One space on one server, and the connections of this process to it."""
+
+    longest_key: int | None = LONGEST_KEY
 
     def __init__(
         self,

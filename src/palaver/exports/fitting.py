@@ -1,0 +1,89 @@
+"""A session that arrives with texts too long for the indexes of the store it goes into: they are cut, and kept whole.
+
+Only what was stored before there were limits can be so long. The cut texts are in the session's metadata, under
+`cut_short`, by table and column; the same session cut again is the same, so that a second copy finds it there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from hashlib import sha256
+from shutil import copyfileobj
+from tempfile import SpooledTemporaryFile
+from typing import IO, Any
+
+import msgspec
+
+from .. import canonical
+from ..core import metadata
+from . import tables
+from .lines import known_fields
+from .tables import Table
+
+KEY = "cut_short"
+_NAMES = {tables.ALIASES.name: ("namespace", "name"), tables.FOREIGN_IDS.name: ("origin", "scope", "foreign_id")}
+_NAMES |= {tables.QUEUE.name: ("id",), tables.DELIVERIES.name: ("source", "delivery_id")}
+_TEXTS = {tables.SESSIONS.name: ("agent", "workspace_root")}
+
+_IN_MEMORY = 4 << 20
+
+_encode = msgspec.json.encode
+
+
+def is_too_long(table: Table, row: dict[str, Any]) -> bool:
+    return any(True for _ in _cuts(table, row))
+
+
+def _cuts(table: Table, row: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
+    """Columns that an index cannot hold, and what they become."""
+    if table is tables.HEADS and row["title"] is not None and not canonical.fits_title(row["title"]):
+        yield "title", _cut(row["title"][: canonical.LONGEST_TITLE - 1], canonical.LONGEST_KEY - 3) + "…"
+    if table is tables.PARTS and _is_over(row["tool_call_id"], canonical.LONGEST_KEY):
+        yield "tool_call_id", None  # the part itself has it
+    for column in _TEXTS.get(table.name, ()):
+        if _is_over(row[column], canonical.LONGEST_KEY):
+            yield column, _cut(row[column], canonical.LONGEST_KEY)
+    for column in _NAMES.get(table.name, ()):
+        if _is_over(row[column], canonical.LONGEST_NAME):
+            own = sha256(row[column].encode()).hexdigest()[:16]
+            yield column, f"{_cut(row[column], canonical.LONGEST_NAME - 17)}~{own}"
+
+
+def _is_over(text: str | None, limit: int) -> bool:
+    return text is not None and canonical.size_of(text) > limit
+
+
+def _cut(text: str, size: int) -> str:
+    return text.encode()[:size].decode("utf-8", "ignore")
+
+
+def fit(spool: IO[bytes]) -> list[str]:
+    """Cut the lines of a group where that is needed; what was, in words."""
+    whole: dict[str, list[str]] = {}
+    for table, row in _rows(spool):
+        for column, _ in _cuts(table, row):
+            whole.setdefault(f"{table.name}.{column}", []).append(row[column])
+    with SpooledTemporaryFile(max_size=_IN_MEMORY) as fitted:
+        for table, row in _rows(spool):
+            row.update(dict(_cuts(table, row)))
+            if table is tables.SESSIONS:
+                row["metadata_json"] = metadata.splice(row["metadata_json"], KEY, _encode(whole).decode())
+            fitted.write(table.line(tuple(row[name] for name in table.names)))
+        fitted.seek(0)
+        spool.seek(0)
+        spool.truncate()
+        copyfileobj(fitted, spool)
+    return [_said(where, texts) for where, texts in whole.items()]
+
+
+def _rows(spool: IO[bytes]) -> Iterator[tuple[Table, dict[str, Any]]]:
+    spool.seek(0)
+    for line in spool:
+        fields = known_fields(line)
+        table = tables.BY_NAME[fields["table"]]
+        yield table, table.known_row(fields)
+
+
+def _said(where: str, texts: list[str]) -> str:
+    longest = max(canonical.size_of(text) for text in texts)
+    return f"{where} was cut, it had {longest:,} bytes; the whole is in the session's metadata, under {KEY}"
