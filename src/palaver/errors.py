@@ -29,7 +29,7 @@ PalaverError
 └── StoreError               the store itself
     ├── StoreBusy            a lock was not to be had in time; retried inside until the deadline
     ├── StoreUnavailable     the server cannot be reached, or was lost on the way
-    ├── StoreReadOnly
+    ├── StoreReadOnly        the file or its directory cannot be written, or readonly=True; `verb` was refused
     ├── StoreFull
     ├── StoreCorrupt
     ├── StoreClosed
@@ -253,7 +253,15 @@ class StoreUnavailable(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    """The file or its directory cannot be written."""
+    """The file or its directory cannot be written; or the store was opened to be read only."""
+
+    verb: str | None = None
+
+    @classmethod
+    def by_verb(cls, verb: str) -> StoreReadOnly:
+        made = cls(f"{verb} writes; this store was opened with readonly=True")
+        made.verb = verb
+        return made
 
 
 class StoreFull(StoreError):

@@ -121,7 +121,11 @@ class Life(Protocol):
 
 
 class Engine(Database, Protocol):
-    """A database as it is opened: with signs of life, and settings that must stay as they were."""
+    """A database as it is opened: with signs of life, and settings that must stay as they were. `readonly`: nothing is
+    ever written; `notes` are what there is to say about how it was opened."""
+
+    readonly: bool
+    notes: list[str]
 
     @property
     def life(self) -> Life: ...

@@ -19,7 +19,16 @@ from ..errors import (
 TRANSLATED = (apsw.Error, UnicodeEncodeError)
 
 
-def explain(error: Exception, path: str, timeout: float, *, opening: bool = False) -> PalaverError:
+def explain(
+    error: Exception,
+    path: str,
+    timeout: float,
+    *,
+    opening: bool = False,
+    reading: bool = False,
+    holder: str | None = None,
+) -> PalaverError:
+    """`reading`: whoever asked wanted no more than that."""
     if isinstance(error, UnicodeEncodeError):
         return BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column")
     match error:
@@ -29,6 +38,11 @@ def explain(error: Exception, path: str, timeout: float, *, opening: bool = Fals
             return StoreCorrupt(
                 f"{path} is damaged ({error}); stop writing to it and restore a backup, or run `.recover` on a copy"
             )
+        case apsw.ReadOnlyError() | apsw.CantOpenError() if reading:
+            return StoreReadOnly(
+                f"{path} cannot be read ({error}): its log, or the log's index, may not be read or made here; "
+                "check who may read them, or read a copy of all its files"
+            )
         case apsw.ReadOnlyError():
             return StoreReadOnly(f"{path} cannot be written; check its permissions and its directory's")
         case apsw.CantOpenError():
@@ -36,7 +50,7 @@ def explain(error: Exception, path: str, timeout: float, *, opening: bool = Fals
         case apsw.FullError():
             return StoreFull(f"the disk that holds {path} is full; nothing acknowledged was lost, free some space")
         case apsw.BusyError() | apsw.LockedError():
-            return StoreBusy(path, None, timeout)
+            return StoreBusy(path, holder, timeout)
         case apsw.ConstraintError() if "NOT NULL" in str(error):
             return SchemaMismatch(f"{path}: {error}; a foreign column must allow NULL or have a default")
         case apsw.SQLError() if opening:

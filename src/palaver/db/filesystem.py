@@ -47,11 +47,34 @@ def prepare(path: str, *, create: bool = True) -> None:
     _make_folder(folder)
     mounts = _mounts()
     refuse_unsafe(folder, mounts)
+    if not _is_there(path, mounts):
+        _make_file(path)
+
+
+def require(path: str) -> None:
+    """Something that can be a store lies there. Nothing is made."""
+    mounts = _mounts()
+    refuse_unsafe(os.path.dirname(path) or ".", mounts)
+    if not _is_there(path, mounts):
+        raise NotAStore(f"there is no store at {path}; with readonly=True none is made")
+
+
+def can_write(path: str) -> bool:
+    """The file, and beside it: SQLite's side files lie there."""
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK | os.X_OK)
+
+
+def is_mounted_readonly(path: str) -> bool:
+    """Nobody can change it, not even root; not where only a permission is missing."""
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _is_there(path: str, mounts: list[Mount]) -> bool:
+    """Something is, and it may be a store."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        _make_file(path)
-        return
+        return False
     except OSError as error:
         raise NotAStore(f"cannot use {path}: {error.strerror}; choose another place for the store") from None
     if not stat.S_ISREG(mode):
@@ -62,6 +85,7 @@ def prepare(path: str, *, create: bool = True) -> None:
             f"{path} is mounted by itself, so its log and its locks would lie elsewhere for each who mounts it; "
             "mount the folder that holds it"
         )
+    return True
 
 
 def _make_folder(folder: str) -> None:

@@ -7,6 +7,7 @@ import os
 from ..clock import now_ms
 from . import locks
 from .queries import Q
+from .refusing import refusal
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
@@ -48,3 +49,30 @@ class FileLife:
         """The files of owners that are dead."""
         for owner in owners if self._folder else []:
             locks.remove(self._folder or "", owner)
+
+
+class Onlooker:
+    """Who only reads gives no sign of life, and takes nobody's away."""
+
+    every: float | None = None
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+
+    def begin(self, owner: str) -> None:
+        raise refusal()
+
+    def holds(self) -> bool:
+        return True
+
+    def renew(self, owner: str) -> None:
+        """There is nothing to renew."""
+
+    def is_dead(self, tx: Tx, owner: str) -> bool:
+        return locks.is_dead(self._folder, owner)
+
+    def end(self, owner: str) -> None:
+        """Nothing was begun."""
+
+    def forget(self, owners: list[str]) -> None:
+        """Whoever recovers does that."""
