@@ -229,9 +229,11 @@ os.register_at_fork(after_in_child=_after_fork)
 def is_dead(folder: str, owner: str) -> bool:
     """True when nobody holds the owner's lock any more."""
     try:
-        fd = os.open(os.path.join(folder, owner), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(os.path.join(folder, owner), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except FileNotFoundError:
         return True
+    except PermissionError:  # somebody else's: what may not be looked at is no sign of death
+        return False
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:

@@ -111,7 +111,7 @@ class ReadOnlyDatabase:
                 connection.close()
                 return
             self._idle.append(connection)
-            if self._source.is_frozen and self._source.has_changed():
+            if self._source.is_torn():
                 raise StoreError(f"{self.name} was written while it was read; read it again")
 
     def wait_for_writer(self, seconds: float) -> None:

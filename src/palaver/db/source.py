@@ -49,13 +49,13 @@ class Source:
     def is_in_place(self) -> bool:
         return self._seen is None
 
-    @property
-    def is_frozen(self) -> bool:
-        """It is read as a file that never changes: if it does, what was read meanwhile is worth nothing."""
-        return self._seen is not None and self._copy is None
+    def is_torn(self) -> bool:
+        """It is read as a file that never changes, and it did: what was read meanwhile is worth nothing. (A log that
+        somebody began beside it has changed nothing yet.)"""
+        return self._seen is not None and self._copy is None and stamp(self._path)[0] != self._seen[0]
 
     def has_changed(self) -> bool:
-        return self._seen is not None and privatecopy.stamp(self._path) != self._seen
+        return self._seen is not None and stamp(self._path) != self._seen
 
     def connect(self) -> apsw.Connection:
         connection = connect(self.file, self.flags)
@@ -114,8 +114,7 @@ def _original(path: str) -> Source | None:
 def _frozen(path: str) -> Source:
     from urllib.parse import quote
 
-    seen = privatecopy.stamp(path)
-    return Source(path, f"file:{quote(path)}?immutable=1", _READABLE | apsw.SQLITE_OPEN_URI, seen=seen)
+    return Source(path, f"file:{quote(path)}?immutable=1", _READABLE | apsw.SQLITE_OPEN_URI, seen=stamp(path))
 
 
 def _copied(path: str, timeout: float, source: apsw.Connection | None, why: str) -> tuple[Source, apsw.Connection]:

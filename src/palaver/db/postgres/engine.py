@@ -55,7 +55,7 @@ class PostgresDatabase:
     ) -> None:
         if durability not in _LEVELS:
             raise ValueError(f"durability is boundary, full or normal, not {durability!r}")
-        address = Address(dsn)
+        address = Address(dsn, readonly=readonly)
         self.name = f"{address.name} ({space})"
         self.timeout = timeout
         self.patience = 2 * timeout + 5  # the server gives up first
