@@ -35,6 +35,7 @@ PalaverError
     ├── StoreClosed
     ├── StoreGone            its file was removed, moved or replaced while it was open
     ├── NotAStore            the path is a directory, a text file, another program's database
+    ├── TooManyFiles         this process may open no more files
     ├── SchemaTooNew
     ├── SchemaMismatch
     └── UnsafeFileSystem
@@ -295,6 +296,17 @@ class StoreGone(StoreError):
 
 class NotAStore(StoreError):
     """The path does not hold a database that Palaver can use."""
+
+
+class TooManyFiles(StoreError):
+    """This process, or the whole system, may open no more files. Nothing was changed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} cannot be opened: too many files are open; close some, or raise the limit (`ulimit -n`). "
+            "Nothing was changed"
+        )
+        self.name = name
 
 
 class SchemaTooNew(StoreError):

@@ -108,7 +108,7 @@ class Session:
         with self._store.db.read() as tx:
             if turn is not None and tx.one(Q.parent_of, turn=turn) is None:
                 raise TurnNotFound(turn)
-            stored = transcript.read(tx, self.id) if turn is None else transcript.read_path(tx, turn)
+            stored = transcript.read(tx, self.id) if turn is None else transcript.read_to(tx, turn)
             return stored, events.newest(tx, self.id)
 
     def at(self, when: datetime | int) -> Moment:

@@ -21,7 +21,7 @@ from .db.queries import Q
 from .db.reading import ReadOnlyDatabase
 from .db.refusing import refusal
 from .db.sqlite import SqliteDatabase
-from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, StoreError, TurnSealed
+from .errors import BadValue, HeadConflict, PalaverError, Refused, SessionNotFound, StoreError, StoreFull, TurnSealed
 from .keeper import Keeper, put_off, say
 from .later import later
 from .model import Page, Problem, SessionInfo
@@ -143,10 +143,17 @@ class Store:
             if mode == eventlog.FULL:
                 self.db = journal.JournaledDatabase(self.db)
             if not self.readonly:
-                self.recover()
+                self._recover_at_opening()
         except BaseException:
             self.db.close()
             raise
+
+    def _recover_at_opening(self) -> None:
+        """A full disk does not keep anybody from reading; the next turn in a session recovers what is left there."""
+        try:
+            self.recover()
+        except StoreFull as error:
+            put_off(error)
 
     def close(self) -> None:
         """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
@@ -433,13 +440,15 @@ class Owner:
         self._life.forget(owners)
 
     def leave(self, db: Database) -> None:
+        is_clean = False
         try:
             if self._signed:
                 self._signed = False
                 with db.write() as tx:
                     tx.later(Q.drop_owner, id=self.id)
+            is_clean = True
         finally:
-            self._life.end(self.id)
+            self._life.end(self.id, is_clean=is_clean)
 
 
 def _new_owner() -> str:

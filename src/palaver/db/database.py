@@ -113,7 +113,9 @@ class Life(Protocol):
         """Asked in the transaction that wants to know: who holds one connection must not wait for a second."""
         ...
 
-    def end(self, owner: str) -> None: ...
+    def end(self, owner: str, *, is_clean: bool = True) -> None:
+        """`is_clean`: it is written down that the owner is gone."""
+        ...
 
     def forget(self, owners: list[str]) -> None:
         """Take away what dead owners left."""

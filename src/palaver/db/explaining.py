@@ -14,7 +14,9 @@ from ..errors import (
     StoreError,
     StoreFull,
     StoreReadOnly,
+    TooManyFiles,
 )
+from .oserrors import has_too_many
 
 TRANSLATED = (apsw.Error, UnicodeEncodeError)
 
@@ -38,6 +40,8 @@ def explain(
             return StoreCorrupt(
                 f"{path} is damaged ({error}); stop writing to it and restore a backup, or run `.recover` on a copy"
             )
+        case apsw.CantOpenError() | apsw.IOError() if has_too_many():
+            return TooManyFiles(path)
         case apsw.ReadOnlyError() | apsw.CantOpenError() if reading:
             return StoreReadOnly(
                 f"{path} cannot be read ({error}): its log, or the log's index, may not be read or made here; "

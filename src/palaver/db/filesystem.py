@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from ..errors import BadValue, NotAStore, StoreReadOnly, UnsafeFileSystem
+from ..errors import BadValue, NotAStore, UnsafeFileSystem
+from .oserrors import refuse_too_many, told
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
@@ -94,7 +95,7 @@ def _make_folder(folder: str) -> None:
     except (FileExistsError, NotADirectoryError):
         raise NotAStore(f"{folder} is not a directory; choose another place for the store") from None
     except OSError as error:
-        raise StoreReadOnly(f"cannot create {folder}: {error.strerror}; choose a writable place") from None
+        raise told(error, folder, "choose a writable place") from None
 
 
 def _make_file(path: str) -> None:
@@ -104,7 +105,7 @@ def _make_file(path: str) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise StoreReadOnly(f"cannot create {path}: {error.strerror}; choose a writable place") from None
+        raise told(error, path, "choose a writable place") from None
     os.chmod(path, 0o600)
 
 
@@ -132,7 +133,8 @@ def _mounts() -> list[Mount]:
     try:
         with open(MOUNTS, errors="surrogateescape") as file:
             lines = file.read().splitlines()
-    except OSError:
+    except OSError as error:
+        refuse_too_many(error, MOUNTS)  # that is not "the system does not tell"
         return []
     fields = [line.partition(" - ") for line in lines]
     return [(place.split(" ")[4].replace("\\040", " "), rest.split(" ")[0]) for place, _, rest in fields]

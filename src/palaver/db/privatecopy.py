@@ -17,6 +17,7 @@ import apsw
 
 from ..errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from . import locks
+from .oserrors import refuse_too_many
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -92,6 +93,7 @@ class PrivateCopy:
             shutil.rmtree(self._folder, ignore_errors=True)
 
     def _explain(self, error: OSError) -> NoReturn:
+        refuse_too_many(error, self._original)
         said = f"{self._original} must be copied to be read here, and that failed: {error.strerror}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StoreFull(f"{said}; free some space where temporary files lie (TMPDIR)") from None
@@ -143,4 +145,4 @@ def _is_left(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_free(folder: str) -> bool:
-    return locks.is_dead(folder, _READER)
+    return locks.look(folder, _READER) != locks.HELD

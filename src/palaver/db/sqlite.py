@@ -14,13 +14,14 @@ from contextlib import contextmanager
 import apsw
 
 from ..clock import monotonic
-from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone, StoreReadOnly
+from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone
 from . import filesystem, migrate, wal
 from .connecting import ask, connect
 from .explaining import explain
 from .files import Files
 from .grouping import Group
-from .locks import WriteQueue, holder
+from .locks import WriteQueue, holder, refuse_link
+from .oserrors import told
 from .owners import FileLife
 from .queries import Q, Query
 from .transactions import MemoryRead, Read, Write
@@ -76,7 +77,7 @@ class SqliteDatabase:
         if not self.memory:
             filesystem.prepare(path, create=create)
         self._create = create
-        self._queue = None if self.memory else self._open_queue()
+        self._queue: WriteQueue | None = None
         try:
             self._writer = self._open_writer()
         except BaseException:
@@ -161,6 +162,10 @@ class SqliteDatabase:
             connection = connect(self.name, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main") and os.access(self.name, os.W_OK):
                 raise StoreError(f"{self.name} could not be opened for writing just now; try again")
+            is_current = migrate.is_current(connection, self.name)  # what is refused gets no file of ours beside it
+            if not is_current and not self._create:
+                migrate.refuse_strangers(connection, self.name)
+            self._queue = None if self.memory else self._open_queue()
             self._set_up(connection)
             return connection
         except apsw.Error as error:
@@ -173,18 +178,17 @@ class SqliteDatabase:
             raise
 
     def _open_queue(self) -> WriteQueue:
+        refuse_link(self.name + "-owners")
         try:
             return WriteQueue(self.name + "-queue")
         except OSError as error:
-            raise StoreReadOnly(f"cannot open {self.name}-queue: {error.strerror}; check who may write there") from None
+            raise told(error, self.name + "-queue") from None
 
     def _set_up(self, connection: apsw.Connection) -> None:
         """First open creates the schema; the queue keeps sixteen first openers out of each other's way."""
         connection.execute("PRAGMA synchronous=NORMAL").fetchall()
         connection.execute(f"PRAGMA journal_size_limit={wal.LARGEST}").fetchall()
         if not migrate.is_current(connection, self.name):
-            if not self._create:
-                migrate.refuse_strangers(connection, self.name)
             with self._in_line():
                 connection.execute(f"PRAGMA page_size={wal.PAGE_SIZE}").fetchall()
                 migrate.migrate(connection, self.name)
