@@ -19,7 +19,7 @@ PATIENCE = 60
 NOBODY = 65534
 _MOUNT = 'mount --bind "$1" "$2" && mount -o remount,ro,bind "$2" && shift 2 && exec "$@"'
 _BEGIN = "import sys, palaver, palaver.store, palaver.aio; path, rest = sys.argv[1], sys.argv[2:]\n"
-_AS_NOBODY = f"""
+AS_NOBODY = f"""
 import os, logging, palaver.db.privatecopy
 with palaver.open(":memory:") as store:  # all that is imported on demand: somebody else may not read where it lies
     session = store.sessions.create()
@@ -72,4 +72,4 @@ def as_nobody(code: str, path: Path, **environment: str) -> str:
         pytest.skip("only root can become somebody else")
     for parent in list(path.parents)[1:-2]:
         os.chmod(parent, os.stat(parent).st_mode | 0o011)
-    return answer(python(_AS_NOBODY + code, path), **environment)
+    return answer(python(AS_NOBODY + code, path), **environment)

@@ -51,7 +51,7 @@ def explain(
             return StoreReadOnly(f"{path} cannot be written; check its permissions and its directory's")
         case apsw.CantOpenError():
             return StoreReadOnly(f"{path} cannot be opened ({error}); check that its directory is writable")
-        case apsw.FullError():
+        case apsw.FullError() | apsw.IOError() if _is_full(error):
             return StoreFull(f"the disk that holds {path} is full; nothing acknowledged was lost, free some space")
         case apsw.BusyError() | apsw.LockedError():
             return StoreBusy(path, holder, timeout)
@@ -60,3 +60,8 @@ def explain(
         case apsw.SQLError() if opening:
             return SchemaMismatch(f"{path} holds tables that are not shaped as expected: {error}")
     return StoreError(f"{path}: {error}")
+
+
+def _is_full(error: apsw.Error) -> bool:
+    """Also where there is no room for the index of the log."""
+    return isinstance(error, apsw.FullError) or error.extendedresult == apsw.SQLITE_IOERR_SHMSIZE

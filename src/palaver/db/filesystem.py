@@ -60,6 +60,25 @@ def require(path: str) -> None:
         raise NotAStore(f"there is no store at {path}; with readonly=True none is made")
 
 
+def tighten(path: str) -> list[str]:
+    """A store that others may write becomes private, if it is ours; what there is to say about it. That others may read
+    it can be wanted."""
+    if not _is_open_to_others(path):
+        return []
+    for name in (path, *(path + end for end in ("-wal", "-shm", "-queue"))):
+        if _is_open_to_others(name):
+            os.chmod(name, 0o600)
+    return [f"others could write {path}; it is yours alone now (mode 600, and so are the files beside it)"]
+
+
+def _is_open_to_others(name: str) -> bool:
+    try:
+        seen = os.lstat(name)
+    except OSError:
+        return False
+    return bool(seen.st_mode & 0o022) and stat.S_ISREG(seen.st_mode) and seen.st_uid == os.geteuid()
+
+
 def can_write(path: str) -> bool:
     """The file, and beside it: SQLite's side files lie there."""
     return os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK | os.X_OK)

@@ -23,6 +23,7 @@ from .oserrors import told
 HELD, FREE, MISSING = range(3)
 _SLICE = 0.002  # seconds
 _PATIENCE = 0.25
+_PASSING = 10.0  # for so long nobody waits again for who is stopped at the front
 _LOOK, _SELDOM, _MANY = 0.0003, 0.02, 100
 _WRITER = 120  # the byte that SQLite's writer has locked
 _FRESH, _MISSED = ".new", ".missed"  # beside an owner's file: while it is made, and when it was found missing
@@ -96,21 +97,27 @@ class WriteQueue:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         self._waiter: Waiter | None = None
         self._is_front = self._is_in_line = False
-        self._free_until = 0.0
+        self._free_until = self._passing_until = 0.0
         _INHERITED.add(self)
 
     def enter(self, deadline: float) -> bool:
         """Before a write: to the front of the line, unless we were there a moment ago (False). Not for long: whoever is
-        at the front may have been stopped there, while nobody writes. Then a write is tried from further back."""
+        at the front may have been stopped there, while nobody writes. Then a write is tried from further back; and for
+        a while, if it is known to be stopped, without waiting for it first."""
         now = monotonic()
         if now < self._free_until:
             return False
-        self._stand(min(deadline - now, _PATIENCE))
+        is_passing = now < self._passing_until
+        if self._stand(0.0 if is_passing else min(deadline - now, _PATIENCE)):
+            self._passing_until = 0.0
+        elif not is_passing and _is_stopped(self._front()):
+            self._passing_until = monotonic() + _PASSING
         return True
 
     def wait(self, deadline: float, tries: int) -> None:
-        """Somebody is writing. At the front, look again soon, and not in step with others; elsewhere, go there."""
-        if self._is_front:
+        """Somebody is writing. At the front, or passing it, look again soon, and not in step with others; elsewhere, go
+        there."""
+        if self._is_front or monotonic() < self._passing_until:
             time.sleep(min(_LOOK * 1.1 ** min(tries, _MANY), _SELDOM) * (0.75 + os.urandom(1)[0] / 512))
         else:
             self._stand(min(deadline - monotonic(), _PATIENCE))
@@ -142,6 +149,17 @@ class WriteQueue:
         if self._waiter.came(seconds):
             self._is_front, self._is_in_line = True, False
         return self._is_front
+
+    def _front(self) -> int | None:
+        """The process at the front, as far as the kernel tells."""
+        try:
+            with open("/proc/locks") as file:
+                table = file.read()
+        except OSError:
+            return None
+        inode = os.fstat(self._fd).st_ino
+        found = re.search(rf"^\d+: FLOCK\s+ADVISORY\s+WRITE (\d+) \S+:{inode} ", table, re.MULTILINE)
+        return int(found[1]) if found else None
 
     def _step_out(self) -> None:
         self._is_in_line = False
@@ -179,6 +197,15 @@ class WriteQueue:
         if self._fd >= 0:
             os.close(self._fd)
             self._fd = -1
+
+
+def _is_stopped(pid: int | None) -> bool:
+    """By a signal (Ctrl-Z), or a debugger."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(") ")[2][:1] in ("T", "t")
+    except OSError:
+        return False
 
 
 def holder(path: str) -> str | None:

@@ -28,8 +28,8 @@ class FileLife:
     """Without a folder (in memory) this process is the only one: everybody else is dead.
 
     A file that is missing says little: a program that tidies up took it. A living owner makes it again within a second;
-    so an owner is dead when its file is missing at two looks, five seconds apart, of whoever looks. At once it is only if
-    it signed out, or signed in before this machine was started (the file of a store is on a local disk)."""
+    so an owner is dead when its file is missing at two looks, five seconds apart, of whoever looks. It is dead at once
+    if it signed out, or signed in before this machine was started (a store is on a local disk)."""
 
     def __init__(self, db: Database, folder: str | None) -> None:
         self._db = db

@@ -86,6 +86,8 @@ class SqliteDatabase:
             raise
         self.cursor = self._writer.cursor()
         self.life = FileLife(self, None if self.memory else path + "-owners")
+        if not self.memory:
+            self.notes += filesystem.tighten(path)
 
     # ------------------------------------------------------------ the waist
 
@@ -162,9 +164,7 @@ class SqliteDatabase:
             connection = connect(self.name, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main") and os.access(self.name, os.W_OK):
                 raise StoreError(f"{self.name} could not be opened for writing just now; try again")
-            is_current = migrate.is_current(connection, self.name)  # what is refused gets no file of ours beside it
-            if not is_current and not self._create:
-                migrate.refuse_strangers(connection, self.name)
+            self._refuse_unfit(connection)  # what is refused gets no file of ours beside it
             self._queue = None if self.memory else self._open_queue()
             self._set_up(connection)
             return connection
@@ -176,6 +176,14 @@ class SqliteDatabase:
             if connection:
                 connection.close()
             raise
+
+    def _refuse_unfit(self, connection: apsw.Connection) -> None:
+        if migrate.is_current(connection, self.name):
+            return
+        if not self._create:
+            migrate.refuse_strangers(connection, self.name)
+        if migrate.version_of(connection) == 0:
+            migrate.refuse_misfits(connection)
 
     def _open_queue(self) -> WriteQueue:
         refuse_link(self.name + "-owners")
