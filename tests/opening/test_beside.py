@@ -119,10 +119,12 @@ LOST = """
 import os
 store = palaver.open(path)
 session = store.sessions.create()
-session.commit("one")
+held = session.turn("one")
 print("opened", flush=True)
 sys.stdin.readline()
-for verb in (lambda: session.turn("two"), lambda: palaver.open(path)):
+held.seal()
+other = palaver.open(path)
+for verb in (lambda: session.turn("two").seal(), lambda: other.sessions.get(session.id).turn("three")):
     try:
         verb()
         print("done")
@@ -151,9 +153,9 @@ def test_a_folder_that_was_closed_to_the_writer_is_said_in_one_sentence(tmp_path
     finally:
         writer.kill()
         writer.wait(60)
-    begun, opened, read = out.splitlines()
-    assert begun.startswith("StoreReadOnly cannot open") and read == "1"
-    assert opened == "done"  # the files are there, and still its own
+    held, begun, read = out.splitlines()
+    assert held == "done"  # who has all its files goes on
+    assert begun.startswith("StoreReadOnly cannot open") and read == "2"
 
 
 NO_FILES = """

@@ -18,7 +18,7 @@ from ..errors import (
 )
 from .oserrors import has_too_many
 
-TRANSLATED = (apsw.Error, UnicodeEncodeError)
+TRANSLATED = (apsw.Error, UnicodeEncodeError, OverflowError)
 
 
 def explain(
@@ -33,6 +33,11 @@ def explain(
     """`reading`: whoever asked wanted no more than that."""
     if isinstance(error, UnicodeEncodeError):
         return BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column")
+    if isinstance(error, OverflowError):
+        return StoreError(
+            f"{path}: a number would be larger than SQLite holds (2^63); if you gave none like it, another program "
+            "changed the session's numbers, and `palaver verify` looks"
+        )
     match error:
         case apsw.NotADBError():
             return NotAStore(f"{path} is not a SQLite database; nothing was changed")
@@ -64,4 +69,4 @@ def explain(
 
 def _is_full(error: apsw.Error) -> bool:
     """Also where there is no room for the index of the log."""
-    return isinstance(error, apsw.FullError) or error.extendedresult == apsw.SQLITE_IOERR_SHMSIZE
+    return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE

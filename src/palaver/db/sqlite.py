@@ -17,7 +17,7 @@ from ..clock import monotonic
 from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone
 from . import filesystem, migrate, wal
 from .connecting import ask, connect
-from .explaining import explain
+from .explaining import TRANSLATED, explain
 from .files import Files
 from .grouping import Group
 from .locks import WriteQueue, holder, refuse_link
@@ -114,7 +114,7 @@ class SqliteDatabase:
             except apsw.BusyError:
                 self.patiently(query.text, params, deadline)
             return self._writer.changes()
-        except apsw.Error as error:
+        except TRANSLATED as error:
             self.explain(error)
         finally:
             self.leave()
