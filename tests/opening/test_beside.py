@@ -147,8 +147,9 @@ def test_a_folder_that_was_closed_to_the_writer_is_said_in_one_sentence(tmp_path
     )
     try:
         assert writer.stdout and writer.stdout.readline() == "opened\n"
-        os.chown(folder, 0, 0)
-        os.chmod(folder, 0o755)
+        for closed in (folder, folder / "talks.db-owners"):
+            os.chown(closed, 0, 0)
+            os.chmod(closed, 0o755)
         out, _ = writer.communicate("\n", timeout=60)
     finally:
         writer.kill()
