@@ -144,11 +144,11 @@ def test_rows_of_another_program_are_shown_and_not_adopted(place: Path) -> None:
 
 def test_an_older_store_is_read_and_stays_as_old_as_it_was(place: Path) -> None:
     old.version_1(str(place))
-    before = place.read_bytes()
+    before = contents(place.parent)
     with palaver.open(place, readonly=True) as store:
         assert len(store.sessions.get(old.TALK).messages()) == 4
         assert "schema 1, not" in store.notes[0]
-    assert place.read_bytes() == before
+    assert contents(place.parent) == before
     assert list(apsw.Connection(str(place)).execute("SELECT max(version) FROM schema_migrations")) == [(1,)]
 
 
@@ -298,8 +298,10 @@ def test_a_newer_schema_is_refused(place: Path) -> None:
     db = apsw.Connection(str(place))
     db.execute("INSERT INTO schema_migrations VALUES (99, 'the future', 0)").fetchall()
     db.close()
+    before = contents(place.parent)
     with pytest.raises(palaver.SchemaTooNew):
         palaver.open(place, readonly=True)
+    assert contents(place.parent) == before
 
 
 def test_memory_begins_empty_so_there_would_be_nothing_to_read() -> None:

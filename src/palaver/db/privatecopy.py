@@ -17,7 +17,7 @@ import apsw
 
 from ..errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from . import locks
-from .oserrors import refuse_too_many
+from .oserrors import refuse_too_many, told
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -44,6 +44,8 @@ def _stamp(name: str) -> tuple[int, int, int, int] | None:
         found = os.stat(name)
     except (FileNotFoundError, NotADirectoryError):
         return None
+    except OSError as error:
+        raise told(error, name, "check who may look there") from None
     return found.st_dev, found.st_ino, found.st_size, found.st_mtime_ns
 
 
@@ -53,10 +55,10 @@ class PrivateCopy:
         try:
             _sweep(tempfile.gettempdir())
             self._folder = tempfile.mkdtemp(prefix=PREFIX)
+            self._lock = locks.OwnerFile(self._folder, _READER)
         except OSError as error:
             self._explain(error)
         self._pid = os.getpid()
-        self._lock = locks.OwnerFile(self._folder, _READER)
         self.file = os.path.join(self._folder, "store.db")
         atexit.register(self.remove)
 

@@ -134,9 +134,8 @@ class ReadOnlyDatabase:
             self._source, self._idle = found, [first]
 
     def _let_go(self) -> None:
-        idle, self._idle = self._idle, []
-        if idle and self._source.tidies_up():
-            idle[-1].config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        for connection in idle:
-            connection.close()
+        while len(self._idle) > 1:
+            self._idle.pop().close()
+        if self._idle:
+            self._source.end(self._idle.pop())
         self._source.let_go()

@@ -63,9 +63,11 @@ class Source:
         connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a log that is there stays there
         return connection
 
-    def tidies_up(self) -> bool:
-        """The log and its index were made by reading, if the log is empty: then SQLite takes them away at the end."""
-        return self._seen is None and self.flags == _WRITABLE and _size(self._path + "-wal") == 0
+    def end(self, connection: apsw.Connection) -> None:
+        """Close the last connection. A log that is empty was made by reading: SQLite takes it away, and its index."""
+        if self._seen is None and self.flags == _WRITABLE and _size(self._path + "-wal") == 0:
+            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        connection.close()
 
     def let_go(self) -> None:
         if self._copy is not None:
@@ -84,8 +86,11 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
         if migrate.is_current(connection, path):
             return source, connection
         migrate.refuse_strangers(connection, path)
-        why = f"it has schema {migrate.version_of(connection) or 'of another program'}, not {migrate.VERSION}"
-        return _copied(path, timeout, connection, why)
+        version = migrate.version_of(connection)
+        why = f"it has schema {version}, not {migrate.VERSION}" if version else "it has only the contract's tables"
+        found = _copied(path, timeout, connection, why)
+        source.end(connection)
+        return found
     except _CANNOT as error:
         if connection is not None:
             connection.close()
@@ -94,7 +99,7 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
         return _copied(path, timeout, None, f"SQLite cannot read it where it lies: {error}")
     except BaseException as error:
         if connection is not None:
-            connection.close()
+            source.end(connection)
         if isinstance(error, apsw.Error):
             raise explain(error, path, timeout, opening=True) from error
         raise
@@ -121,8 +126,6 @@ def _copied(path: str, timeout: float, source: apsw.Connection | None, why: str)
     copy = privatecopy.PrivateCopy(path)
     try:
         seen = copy.take_files(timeout) if source is None else copy.take_snapshot(source)
-        if source is not None:
-            source.close()
         _bring_up(copy.file, path)
         made = Source(path, copy.file, _WRITABLE, seen=seen, copy=copy, note=_note(path, why))
         return made, made.connect()
