@@ -49,6 +49,7 @@ if TYPE_CHECKING:
         StoreGone,
         StoreReadOnly,
         StoreUnavailable,
+        TooManyFiles,
         TriggerConflict,
         TriggerFired,
         TurnNotFound,
@@ -77,8 +78,8 @@ _HOMES = {
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
-        "StoreError StoreFull StoreGone StoreReadOnly StoreUnavailable TriggerConflict TriggerFired TurnNotFound "
-        "TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
+        "StoreError StoreFull StoreGone StoreReadOnly StoreUnavailable TooManyFiles TriggerConflict TriggerFired "
+        "TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
@@ -138,6 +139,7 @@ __all__ = [
     "StoreReadOnly",
     "StoreUnavailable",
     "StoredMessage",
+    "TooManyFiles",
     "TriggerConflict",
     "TriggerFired",
     "Turn",

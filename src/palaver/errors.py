@@ -30,12 +30,13 @@ PalaverError
 └── StoreError               the store itself
     ├── StoreBusy            a lock was not to be had in time; retried inside until the deadline
     ├── StoreUnavailable     the server cannot be reached, or was lost on the way
-    ├── StoreReadOnly
+    ├── StoreReadOnly        the file or its directory cannot be written, or readonly=True; `verb` was refused
     ├── StoreFull
     ├── StoreCorrupt
     ├── StoreClosed
     ├── StoreGone            its file was removed, moved or replaced while it was open
     ├── NotAStore            the path is a directory, a text file, another program's database
+    ├── TooManyFiles         this process may open no more files
     ├── SchemaTooNew
     ├── SchemaMismatch
     └── UnsafeFileSystem
@@ -277,7 +278,15 @@ class StoreUnavailable(StoreError):
 
 
 class StoreReadOnly(StoreError):
-    """The file or its directory cannot be written."""
+    """The file or its directory cannot be written; or the store was opened to be read only."""
+
+    verb: str | None = None
+
+    @classmethod
+    def by_verb(cls, verb: str) -> StoreReadOnly:
+        made = cls(f"{verb} writes; this store was opened with readonly=True")
+        made.verb = verb
+        return made
 
 
 class StoreFull(StoreError):
@@ -311,6 +320,17 @@ class StoreGone(StoreError):
 
 class NotAStore(StoreError):
     """The path does not hold a database that Palaver can use."""
+
+
+class TooManyFiles(StoreError):
+    """This process, or the whole system, may open no more files. Nothing was changed."""
+
+    def __init__(self, name: str) -> None:
+        super().__init__(
+            f"{name} cannot be opened: too many files are open; close some, or raise the limit (`ulimit -n`). "
+            "Nothing was changed"
+        )
+        self.name = name
 
 
 class SchemaTooNew(StoreError):

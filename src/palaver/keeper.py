@@ -71,8 +71,11 @@ class Keeper:
 
 
 def put_off(error: Exception) -> None:
+    say(f"housekeeping is put off: {error}", exc_info=not isinstance(error, PalaverError))
+
+
+def say(sentence: str, *, exc_info: bool = False) -> None:
+    """To whoever looks after the program."""
     import logging  # when it is needed: a start without it is a tenth faster
 
-    logging.getLogger("palaver").warning(
-        "housekeeping is put off: %s", error, exc_info=not isinstance(error, PalaverError)
-    )
+    logging.getLogger("palaver").warning("%s", sentence, exc_info=exc_info)

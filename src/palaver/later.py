@@ -2,6 +2,10 @@
 
 from __future__ import annotations
 
+from errno import EMFILE, ENFILE
+
+from .errors import TooManyFiles
+
 TYPE_CHECKING = False  # typing's own would cost its import
 if TYPE_CHECKING:
     from typing import Any
@@ -16,7 +20,12 @@ class _Standin:
     def __getattr__(self, attribute: str) -> Any:
         from importlib import import_module
 
-        module = import_module(self._name, "palaver")
+        try:
+            module = import_module(self._name, "palaver")
+        except OSError as error:
+            if error.errno in (EMFILE, ENFILE):
+                raise TooManyFiles(self._name) from None
+            raise
         self._namespace[self._name.rpartition(".")[2]] = module
         return getattr(module, attribute)
 

@@ -295,7 +295,7 @@ class Turn:
             self._recorder.refresh()
             self._recorder.flush()
             with self._db.read() as tx:
-                own = transcript.read_open(tx, self.session_id, self.id)
+                own = transcript.read_turn(tx, self.id)
                 if system is None:
                     system = context.prompt(tx, self._state.facts.get("metadata"))
                 return context.assemble(tx, self._state.parent_id, own, system)

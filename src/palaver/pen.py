@@ -144,7 +144,10 @@ class Pen:
 
 
 def chunks_are_gone(turn_id: str) -> StoreUnavailable:
-    return StoreUnavailable(f"the server crashed and lost the newest chunks of turn {turn_id}; send them with at=n")
+    return StoreUnavailable(
+        f"the newest chunks of turn {turn_id} are not in the store any more: a server that crashed lost them, or "
+        "another program changed the session's numbers (`palaver verify` looks); send them with at=n"
+    )
 
 
 def is_result(chunk: dict[str, Any]) -> bool:

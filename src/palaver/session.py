@@ -67,14 +67,14 @@ def _goes_on(verb: _Verb) -> _Verb:
     """A turn that a dead writer left and that cannot be sealed is set aside, and the verb goes on without it."""
 
     @wraps(verb)
-    def again(self: Session, *args: Any, **given: Any) -> Any:
+    def _again(self: Session, *args: Any, **given: Any) -> Any:
         while True:
             try:
                 return verb(self, *args, **given)
             except TurnUnsealable as stuck:
                 self._store._set_aside(stuck)
 
-    return again  # type: ignore[return-value]
+    return _again  # type: ignore[return-value]
 
 
 class Session:
@@ -109,6 +109,8 @@ class Session:
 
     @_goes_on
     def _settle(self) -> None:
+        if self._store.readonly:
+            return
         with self._store.db.read() as tx:
             if prelude.is_settled(tx, self._store.room, self.id):
                 return
@@ -155,7 +157,7 @@ class Session:
             return transcript.read(tx, self.id)
         if tx.one(Q.parent_of, turn=turn) is None:
             raise TurnNotFound(turn)
-        return transcript.read_path(tx, turn)
+        return transcript.read_to(tx, turn)
 
     def at(self, when: datetime | int) -> Moment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""

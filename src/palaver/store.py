@@ -18,6 +18,8 @@ from .core.prelude import Room
 from .db import filesystem
 from .db.database import Database, Engine, Life, Tx
 from .db.queries import Q
+from .db.reading import ReadOnlyDatabase
+from .db.refusing import refusal
 from .db.sqlite import SqliteDatabase
 from .errors import (
     BadValue,
@@ -26,10 +28,11 @@ from .errors import (
     Refused,
     SessionNotFound,
     StoreError,
+    StoreFull,
     TurnSealed,
     TurnUnsealable,
 )
-from .keeper import Keeper, put_off
+from .keeper import Keeper, put_off, say
 from .later import later
 from .model import Page, Problem, SessionInfo
 from .saving import Policy, refuse_number
@@ -43,14 +46,22 @@ if TYPE_CHECKING:
 else:
     later(globals(), ".openturn", ".core.journal", ".core.recovery")
 
-_ENGINE = ("create", "durability", "timeout")
+_ENGINE = ("create", "durability", "readonly", "timeout")
 _POSTGRES = ("lease", "pooler")
 _STORE = ("save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after", "recover_every")
 
 
 def open(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None = None, **options: Any) -> Store:
     """Open a store: a path, ":memory:", or a Postgres address and a space on it. It is made if it is not there, unless
-    `create=False`."""
+    `create=False`. With `readonly=True` nothing of it is changed, made, recovered or adopted."""
+    store = open_quietly(url, space, **options)
+    for note in store.notes:
+        say(note)
+    return store
+
+
+def open_quietly(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None, **options: Any) -> Store:
+    """`open`, for who says by itself what there is to say (`store.notes`)."""
     path = os.fsdecode(url)
     is_postgres = places.is_server(path)
     known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
@@ -78,7 +89,10 @@ def _file(path: str, space: str | None, chosen: dict[str, Any]) -> Engine:
         raise BadValue(
             f"{path.partition('://')[0]}:// stores are not supported; give a path, ':memory:' or postgresql://"
         )
-    return SqliteDatabase(path if path == ":memory:" else filesystem.locate(path), **chosen)
+    path = path if path == ":memory:" else filesystem.locate(path)
+    if chosen.pop("readonly", False):
+        return ReadOnlyDatabase(path, timeout=chosen.get("timeout", 30.0))
+    return SqliteDatabase(path, **chosen)
 
 
 def _open_on(engine: Engine, options: dict[str, Any]) -> Store:
@@ -115,6 +129,7 @@ class Store:
         if recover_every is not None:
             refuse_number("recover_every", recover_every, least=0.01)
         self.path = engine.name
+        self.readonly, self.notes = engine.readonly, engine.notes
         self._policy = Policy(save_on, save_buffer_ms, save_buffer_size)
         self._trim_after, self._recover_every = trim_after, recover_every
         self._engine = engine
@@ -137,10 +152,18 @@ class Store:
             self._engine.expect_setting("events", mode, eventlog.LIVE)
             if mode == eventlog.FULL:
                 self.db = journal.JournaledDatabase(self.db)
-            self.recover()
+            if not self.readonly:
+                self._recover_at_opening()
         except BaseException:
             self.db.close()
             raise
+
+    def _recover_at_opening(self) -> None:
+        """A full disk does not keep anybody from reading; the next turn in a session recovers what is left there."""
+        try:
+            self.recover()
+        except StoreFull as error:
+            put_off(error)
 
     def close(self) -> None:
         """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
@@ -172,6 +195,7 @@ class Store:
 
     def recover(self) -> int:
         """Seal what dead writers left open, in every session; how many sessions had some."""
+        self._refuse_if_readonly()
         with self.db.read() as tx:
             dead = {
                 session
@@ -197,6 +221,20 @@ class Store:
         with self.db.write(hard=True) as tx:
             recovery.set_aside(tx, stuck.session_id, stuck.turn_id, stuck.why)
 
+    def abandoned(self) -> set[str]:
+        """The open turns that nobody writes any more; `recover` would seal them. For who may only look."""
+        with self.db.read() as tx:
+            return {
+                turn
+                for _, turn, status, owner in tx.all(Q.all_open_turns)
+                if status == "streaming" and (owner is None or self._owner.is_dead(tx, owner))
+            }
+
+    def _refuse_if_readonly(self) -> None:
+        """Also where there would be nothing to do: what is refused does not depend on what others did."""
+        if self.readonly:
+            raise refusal()
+
     def _bury(self) -> None:
         """Nothing is left to do for a dead owner: its file and its row go."""
         with self.db.read() as tx:
@@ -210,6 +248,7 @@ class Store:
     def trim(self, older_than: float | None = None) -> int:
         """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
         parts hold what they said. Done by itself a little after each seal."""
+        self._refuse_if_readonly()
         before = now_ms() - round((self._trim_after if older_than is None else older_than) * 1000)
         gone = 0
         while True:
@@ -236,6 +275,7 @@ class Store:
         journal; what was missing or said something else. `fix=False` only compares."""
         from .core import rebuilding
 
+        self._refuse_if_readonly()
         if self.db is self._engine:
             raise Refused('this store keeps no journal; one that is begun with events="full" does')
         with self.db.read() as tx:
@@ -259,6 +299,7 @@ class Store:
 
     def adopt(self) -> int:
         """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
+        self._refuse_if_readonly()
         with self.db.read() as tx:
             found = [row[0] for row in tx.all(Q.sessions_with_loose_rows)]
         moved = 0
@@ -419,13 +460,15 @@ class Owner:
         self._life.forget(owners)
 
     def leave(self, db: Database) -> None:
+        is_clean = False
         try:
             if self._signed:
                 self._signed = False
                 with db.write() as tx:
                     tx.later(Q.drop_owner, id=self.id)
+            is_clean = True
         finally:
-            self._life.end(self.id)
+            self._life.end(self.id, is_clean=is_clean)
 
 
 def _new_owner() -> str:

@@ -5,6 +5,7 @@ Real processes: one streams, another opens, recovers, begins; some are stopped, 
 
 from __future__ import annotations
 
+import os
 import signal
 from collections.abc import Callable
 from pathlib import Path
@@ -326,10 +327,17 @@ def test_each_writer_has_one_owner_file_and_readers_have_none(other: Start, tmp_
 
 
 def test_a_writer_whose_owner_file_is_gone_is_fenced_off(other: Start, tmp_path: Path) -> None:
+    """It was stopped: a writer that runs makes its file again within a second."""
     writer, session, turn = streaming(other)
-    (tmp_path / "s.db-owners" / owner_files(tmp_path)[0]).unlink()
+    writer.send(signal.SIGSTOP)
+    os.waitid(os.P_PID, writer.pid, os.WSTOPPED | os.WNOWAIT)
+    [sign] = owner_files(tmp_path)
+    (tmp_path / "s.db-owners" / sign).unlink()
+    assert other()("statuses", session) == {turn: "streaming"}
+    os.utime(tmp_path / "s.db-owners" / f"{sign}.missed", (0, 0))  # the first look was long ago
     witness = other()
     assert witness("statuses", session) == {turn: "aborted"}
+    writer.send(signal.SIGCONT)
     for attempt in (("say", turn, "too late"), ("seal", turn)):
         with pytest.raises(Refusal) as refused:
             writer(*attempt)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import shutil
 import signal
 import time
@@ -278,13 +279,65 @@ def test_without_the_owners_folder_a_writer_goes_on_as_long_as_nobody_looks(othe
     assert other()("read", session) == ["user: hi", "assistant: one two ", "user: more?", "assistant: yes"]
 
 
+def age_notes(folder: Path) -> None:
+    """As if whoever found an owner's file missing had looked long ago."""
+    for note in (folder / "s.db-owners").glob("*.missed"):
+        os.utime(note, (0, 0))
+
+
+def test_without_the_owners_folder_a_living_writer_stays_alive(other: Start, fast: Path) -> None:
+    writer, session, turn = streaming(other)
+    folder = fast / "s.db-owners"
+    [sign] = os.listdir(folder)
+    shutil.rmtree(folder)
+    witness = other()  # it looks, maybe before the writer has noticed
+    assert witness("statuses", session) == {turn: "streaming"}
+    until(lambda: (folder / sign).exists())
+    age_notes(fast)
+    assert other()("statuses", session) == {turn: "streaming"}  # the second look finds it
+    assert os.listdir(folder) == [sign]
+    writer("say", turn, "two ")
+    writer("seal", turn)
+    writer("close")
+    assert witness("read", session) == ["user: hi", "assistant: one two "]
+    assert os.listdir(folder) == []
+
+
+def test_a_second_turn_makes_the_sign_of_life_again_for_both(other: Start, fast: Path) -> None:
+    writer, session, turn = streaming(other)
+    before = os.listdir(fast / "s.db-owners")
+    shutil.rmtree(fast / "s.db-owners")
+    second = writer("begin", session, "more?")
+    assert os.listdir(fast / "s.db-owners") == before
+    assert other()("statuses", session) == {turn: "streaming", second: "streaming"}
+
+
+def test_a_dead_writer_without_the_owners_folder_is_dead_at_the_second_look(other: Start, fast: Path) -> None:
+    writer, session, turn = streaming(other)
+    writer.kill()
+    shutil.rmtree(fast / "s.db-owners")
+    first = other()
+    assert first("statuses", session) == {turn: "streaming"}
+    assert other()("statuses", session) == {turn: "streaming"}  # too soon
+    age_notes(fast)
+    assert other()("statuses", session) == {turn: "aborted"}
+    assert first("verify") == []
+    assert os.listdir(fast / "s.db-owners") == []
+
+
 def test_without_the_owners_folder_a_stream_that_others_ended_is_told_so_and_the_next_turn_works(
     other: Start, fast: Path
 ) -> None:
+    """It was stopped, and so could not make its sign of life again."""
     writer, session, turn = streaming(other)
+    writer.send(signal.SIGSTOP)
+    writer.stopped()
     shutil.rmtree(fast / "s.db-owners")
+    assert other()("statuses", session) == {turn: "streaming"}
+    age_notes(fast)
     witness = other()
     assert witness("statuses", session) == {turn: "aborted"}
+    writer.send(signal.SIGCONT)
     with pytest.raises(Refusal) as refused:
         writer("say", turn, "two ")
     assert refused.value.name == "TurnSealed"

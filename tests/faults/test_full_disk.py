@@ -19,6 +19,7 @@ from .waiting import until
 
 Start = Callable[..., Other]
 ROOM = 60_000
+INDEX = 100  # SQLite gives up the index of a log that nobody has open, and takes it again
 
 
 def streaming(start: Start, **options: Any) -> tuple[Other, str, str]:
@@ -178,6 +179,22 @@ def test_a_store_that_cannot_be_made_on_a_full_disk_is_made_later_by_the_same_pr
     writer("heal")
     writer("open")
     assert writer("verify") == []
+
+
+def test_a_store_with_a_dead_writers_turn_can_be_opened_and_read_on_a_full_disk(other: Start) -> None:
+    writer, session, turn = streaming(other)
+    writer.kill()
+    for options in ({}, {"readonly": True}):
+        witness = other(open=False, **options)
+        witness("leave_room", INDEX)
+        witness("open")
+        assert witness("read", session) == ["user: hi", "assistant: first "]
+        assert witness("statuses", session) == {turn: "streaming"}
+        assert refusals(witness, "commit", session, "never", times=1)[0] in ("StoreFull", "StoreReadOnly")
+        witness("heal")
+    again = other()
+    assert again("statuses", session) == {turn: "aborted"}
+    assert again("verify") == []
 
 
 def test_a_store_closed_on_a_full_disk_lets_go_and_the_next_open_recovers_its_turn(other: Start) -> None:

@@ -94,6 +94,59 @@ def test_a_process_stopped_at_the_front_keeps_nobody_from_writing(path: str) -> 
     assert query(path, "SELECT count(*) FROM chat_messages") == [(4,)]
 
 
+def waits_behind_a_stopped_process(path: str, monkeypatch: pytest.MonkeyPatch) -> int:
+    """How many of twenty writes waited for who is stopped at the front."""
+    waits: list[float] = []
+    came = locks.Waiter.came
+
+    def counted(waiter: locks.Waiter, seconds: float) -> bool:
+        waits.extend([seconds] if seconds > 0 else [])
+        return came(waiter, seconds)
+
+    with palaver.open(path, timeout=30) as store:
+        session = store.sessions.create("a")
+        with somebody_at_the_front(path) as process:
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            monkeypatch.setattr(locks.Waiter, "came", counted)
+            monkeypatch.setattr(locks, "_SLICE", 0.0)
+            for number in range(20):
+                session.commit(f"message {number}")
+        assert len(session.messages()) == 20
+    return len(waits)
+
+
+def test_who_is_stopped_at_the_front_is_waited_for_once_and_not_before_every_write(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(locks, "_PASSING", 600.0)
+    assert waits_behind_a_stopped_process(path, monkeypatch) == 1
+
+
+def test_a_line_that_forgets_whom_it_passed_is_found_out(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: as it was."""
+    monkeypatch.setattr(locks, "_PASSING", 0.0)
+    monkeypatch.setattr(locks, "_PATIENCE", 0.01)
+    assert waits_behind_a_stopped_process(path, monkeypatch) == 20
+
+
+def test_when_the_stopped_one_goes_on_the_line_is_a_line_again(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(locks, "_PASSING", 600.0)
+    monkeypatch.setattr(locks, "_SLICE", 0.0)
+    with palaver.open(path, timeout=30) as store:
+        session = store.sessions.create("a")
+        with somebody_at_the_front(path) as process:
+            process.send_signal(signal.SIGSTOP)
+            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            session.commit("passing")
+        session.commit("in line")
+        session.commit("in line")
+        queue = locks.WriteQueue(path + "-queue")
+        assert queue.acquire(PATIENCE)  # nobody holds on to it
+        queue.close()
+        assert store.db._queue._passing_until == 0.0  # type: ignore[attr-defined]
+
+
 def test_the_lock_is_named_by_its_holder_also_if_that_knows_nothing_of_the_line(path: str) -> None:
     with palaver.open(path, timeout=0.2) as store:
         session = store.sessions.create("a")

@@ -47,7 +47,7 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
 
     Without SESSIONS, all of them. Sessions that the chosen ones share turns with come along as far as they are needed.
     --json needs -o, for stdout is the export's then."""
-    store = call.store()
+    store = call.store(readonly=True)
     chosen = [names.session(store, name).id for name in sessions] or None
     if output is None:
         _to_stdout(call, store, chosen, shape)

@@ -14,7 +14,7 @@ import click
 from palaver import Session, Store
 
 from . import names, place
-from .screen import Screen
+from .screen import Screen, say_aside
 
 Keys = dict[str, str]
 
@@ -34,17 +34,19 @@ class Call:
         root = click.get_current_context().find_root().params
         return place.locate(self._given or root.get("store"), self._space or root.get("space"))
 
-    def store(self, *, create: bool = False) -> Store:
+    def store(self, *, create: bool = False, readonly: bool = False) -> Store:
         """Open the store until the command ends."""
-        return self.open(*self.where, create=create)
+        return self.open(*self.where, create=create, readonly=readonly)
 
     def open(self, url: str, space: str | None, *, create: bool = False, **options: Any) -> Store:
         """Any store, until the command ends."""
         opened = place.open_store(url, space, create=create, **options)
+        for note in opened.notes:
+            say_aside(note, json=self.json)
         return click.get_current_context().with_resource(opened)
 
-    def session(self, name: str) -> tuple[Store, Session]:
-        store = self.store()
+    def session(self, name: str, *, readonly: bool = False) -> tuple[Store, Session]:
+        store = self.store(readonly=readonly)
         return store, names.session(store, name)
 
     def done(self, value: dict[str, Any], sentence: str) -> None:

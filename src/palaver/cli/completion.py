@@ -55,7 +55,7 @@ def sessions(ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
         url, space = place.locate(given.get("store") or root.get("store"), given.get("space") or root.get("space"))
         if not places.is_server(url) and not os.path.isfile(url):
             return []
-        with place.open_store(url, space, create=False, timeout=1.0) as store:
+        with place.open_store(url, space, create=False, readonly=True, timeout=1.0) as store:
             return _offers(store, incomplete)
     except (PalaverError, Stop):
         return []

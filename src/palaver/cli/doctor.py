@@ -199,8 +199,11 @@ def _writers(store: Store) -> Iterator[Finding]:
     folder = store.path + "-owners"
     alive = dead = 0
     for owner, pid, host in store.db.query("SELECT id, pid, host FROM owners ORDER BY started_at")[1]:
-        if locks.is_dead(folder, str(owner)):
-            dead += 1
+        found = locks.look(folder, str(owner))
+        if found == locks.MISSING:
+            yield Finding("writers", f"the sign of life of process {pid} on {host} is missing, or it is gone")
+        if found != locks.HELD:
+            dead += found == locks.FREE
             continue
         alive += 1
         yield Finding("writers", f"process {pid} on {host} is alive")

@@ -38,6 +38,10 @@ class Live:
         elif event.kind == "seal":
             self._end_line()
 
+    def died(self) -> None:
+        """Nobody will end the turn that was being written; not yet."""
+        self._note("its writer died; what it wrote is kept, and whoever next writes here seals it")
+
     def _begin(self, event: Event) -> None:
         self._end_line()
         self._talking, self._writer = False, event.turn

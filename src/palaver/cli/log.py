@@ -21,7 +21,7 @@ def log(call: Call, session: str) -> None:
     """List every move of a session's head, newest first.
 
     Each line: the revision, when, what moved it, the turn it went to, and why."""
-    _, found = call.session(session)
+    _, found = call.session(session, readonly=True)
     lines = found.history()[::-1]
     if call.json:
         call.screen.json({"session": found.id, "lines": [line_json(line) for line in lines]})

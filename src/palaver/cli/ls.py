@@ -36,7 +36,7 @@ def ls(
 
     Each line: the end of the id (a pipe gets it whole), when something last happened, how many turns, the agent, and
     the title or the first words."""
-    store = call.store()
+    store = call.store(readonly=True)
     came_from = names.session(store, parent).id if parent else None
     page = store.sessions.list(
         agent=agent, workspace=workspace, parent=came_from, archived=archived, limit=limit, after=after

@@ -50,13 +50,14 @@ def require(path: str) -> str:
 
 
 def open_store(url: str, space: str | None, *, create: bool, **options: Any) -> Store:
-    import palaver
+    from palaver.errors import NotAStore
+    from palaver.store import open_quietly
 
     if not is_server(url):
-        return palaver.open(url if create else require(url), create=create, **options)
+        return open_quietly(url if create else require(url), None, create=create, **options)
     if os.environ.get("PALAVER_POOLER"):
         options["pooler"] = True
     try:
-        return palaver.open(url, space, create=create, **options)
-    except palaver.NotAStore as error:
+        return open_quietly(url, space, create=create, **options)
+    except NotAStore as error:
         raise Stop(STORE, f"{error} (here: `palaver space ls`, `palaver space create`)", "NoStore") from None

@@ -5,12 +5,13 @@ Only the simplest command lines are taken here; every other, and every mistake, 
 
 from __future__ import annotations
 
+from palaver.db.filesystem import locate
 from palaver.db.queries import Q
-from palaver.db.sqlite import SqliteDatabase
+from palaver.db.reading import ReadOnlyDatabase
 
 from . import place
 from .listing import Listed, print_list
-from .screen import Screen
+from .screen import Screen, say_aside
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
@@ -57,7 +58,9 @@ def _is_count(text: str) -> bool:
 def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
     query = Q.list_recent if wanted["agent"] is None else Q.list_by_agent
     given = {"agent": wanted["agent"], "workspace": None, "archived": int(wanted["archived"])}
-    db = SqliteDatabase(path, create=False)
+    db = ReadOnlyDatabase(locate(path))
+    for note in db.notes:
+        say_aside(note, json=False)
     try:
         with db.read() as tx:
             return tx.all(query, **given, limit=int(wanted["limit"]) + 1, before_at=_NEWEST, before_id="")

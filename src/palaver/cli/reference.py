@@ -29,6 +29,12 @@ The space may also be given by `--space`, else by `PALAVER_SPACE`; without any i
 to `~/.pgpass` or `PGPASSWORD`, which other users of the machine cannot see; none is ever printed, and a `#` or `@` in
 one is written `%23` or `%40`. Behind a transaction pooler, set `PALAVER_POOLER=1`. [Postgres](postgres.md) has more.
 
+**Looking changes nothing.** `ls`, `show`, `log`, `tree`, `tail`, `export`, `verify` (without `--fix`) and `sql` open
+the store to be read only: they take no lock, recover and adopt nothing, and work where nothing can be written (another
+user's store, a read-only file system). Where the store has to be copied to be read, stderr says so: `palaver: note: …`,
+or `{"note": …}` with `--json`. What a writer that died left open is shown as open; the next command that writes seals
+it. [Operations](operations.md) has more.
+
 **A session** is named by its id, by a beginning of it (with or without `ses_`) or an end of it (from four characters
 on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last.
 `NAME~2` (or `@~2`) is two turns back from its head, where a command takes a place: `show`, `fork`, `rewind`. A name

@@ -71,6 +71,16 @@ class Screen:
         self.out.write(as_json(value) + "\n")
 
 
+def say_aside(sentence: str, *, json: bool) -> None:
+    """On stderr: nothing went wrong, but whoever reads the answer should know."""
+    if json:
+        from .jsontext import as_json
+
+        sys.stderr.write(as_json({"note": sentence}) + "\n")
+    else:
+        sys.stderr.write(f"palaver: note: {Screen(sys.stderr).safe(sentence)}\n")
+
+
 def _encoding(out: TextIO) -> str:
     named = (getattr(out, "encoding", None) or "ascii").lower().replace("_", "-")
     return "utf-8" if named in ("utf-8", "utf8") else named

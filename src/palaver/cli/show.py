@@ -33,7 +33,7 @@ def show(call: Call, session: str, detail: bool, raw: bool, no_pager: bool) -> N
     """Read a session.
 
     SESSION~2 shows it as it was two turns before its head. Long values are cut to a line; --detail shows them whole."""
-    place = names.place(call.store(), session)
+    place = names.place(call.store(readonly=True), session)
     turn = place.turn.id if place.turn else None
     messages = place.session.transcript(turn)
     if call.json:

@@ -48,7 +48,7 @@ def sql(call: Call, query: str | None) -> None:
 
     Without QUERY: a prompt with a history; or, from a pipe, queries that end with a semicolon at the end of a line. A
     terminal gets columns, a pipe gets tabs."""
-    store = call.store()
+    store = call.store(readonly=True)
     if query is not None:
         run(call, store, query)
     elif sys.stdin.isatty():

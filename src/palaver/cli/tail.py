@@ -1,12 +1,13 @@
 """`palaver tail`: the end of a session, then what is written to it, chunk by chunk as another process writes it.
 
 It reads the session's events from the number that its first snapshot ended with, so nothing is missed or shown twice.
-While nothing happens it looks less often; and it looks for writers that died, whose turns would never end.
+While nothing happens it looks less often; and it looks for writers that died, whose turns nobody ends: the store is
+only read, and whoever next writes there seals them.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 
 import click
 
@@ -41,7 +42,7 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
 
     Without -f it ends when nothing is being written any more: the turn is sealed, or waits for an answer. --json prints
     one line per event from here on; the messages that are there already are `palaver show`'s."""
-    store, found = call.session(session)
+    store, found = call.session(session, readonly=True)
     messages, seq = found.snapshot()
     follower = Follower(store, found, seq)
     screen = call.screen
@@ -51,6 +52,7 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
             screen.out.flush()
         return
     live = Live(screen, found, unfinished=_print_last(screen, messages[max(0, len(messages) - last) :], follower))
+    follower.on_death = live.died
     for event in follower.events(forever=follow):
         live.event(event)
         screen.out.flush()
@@ -82,9 +84,12 @@ class Follower:
         self._session = session
         self._after = after
         self.live = _live(session)
+        self.on_death: Callable[[], None] = _say_nothing
 
     def events(self, *, forever: bool) -> Iterator[Event]:
         """Every event, until no turn is being written; for ever, if that is wanted."""
+        if self.live:
+            self._look_for_the_dead()
         while True:
             patience = _CALM if forever or self.live else 0.0
             for event in self._session.follow(self._after, timeout=patience):
@@ -106,8 +111,14 @@ class Follower:
             self.live &= _live(self._session)
 
     def _look_for_the_dead(self) -> None:
-        self._store.recover()
-        self.live &= _live(self._session)
+        died = self.live & self._store.abandoned()
+        self.live = (self.live - died) & _live(self._session)
+        for _ in died:
+            self.on_death()
+
+
+def _say_nothing() -> None:
+    """For programs there is no event of it yet."""
 
 
 def _live(session: Session) -> set[str]:

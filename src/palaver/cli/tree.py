@@ -38,7 +38,7 @@ def tree(call: Call, session: str) -> None:
 
     * is the head, o a turn, x a stray (it lost a race; fork --at rescues it), + is open, ? waits for an answer.
     Turns that are not on the path are dimmed."""
-    _, found = call.session(session)
+    _, found = call.session(session, readonly=True)
     nodes = _Nodes(found)
     if call.json:
         call.screen.json({"session": found.id, "head": nodes.head, "turns": [nodes.json(t) for t in nodes.turns]})

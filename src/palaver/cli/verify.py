@@ -31,7 +31,7 @@ def verify(call: Call, fix: bool) -> int:
     """Prove that nothing was altered.
 
     Exit code 1 if something does not fit."""
-    store = call.store()
+    store = call.store(readonly=not fix)
     before = store.verify()
     left = store.verify(fix=True) if fix and before else before
     fixed = len(before) - len(left) if fix else 0

@@ -7,7 +7,7 @@ last acknowledged chunk, however old the part's row is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
 import msgspec
@@ -186,10 +186,10 @@ def _add_parts(tx: Tx, session_id: str, messages: dict[str, Message]) -> int:
 
 
 def read_turn(tx: Tx, turn_id: str) -> list[Message]:
-    """What one turn lists; of an open one, what has a row."""
+    """What one turn lists; of an open one, with what has streamed into it so far."""
     if tx.one(Q.parent_of, turn=turn_id) is None:
         raise TurnNotFound(turn_id)
-    return _assemble(tx.all(Q.turn_rows, turn=turn_id))
+    return _filled(tx, turn_id, _assemble(tx.all(Q.turn_rows, turn=turn_id)))
 
 
 def read_tail(tx: Tx, session_id: str) -> list[Message]:
@@ -200,19 +200,30 @@ def read_tail(tx: Tx, session_id: str) -> list[Message]:
     return tail
 
 
-def read_open(tx: Tx, session_id: str, turn_id: str) -> list[Message]:
-    """What an open turn lists, with what has streamed into it so far."""
+def read_to(tx: Tx, turn_id: str) -> list[Message]:
+    """From the root to a turn; if it is open, with what has streamed into it so far."""
+    return _filled(tx, turn_id, read_path(tx, turn_id))
+
+
+def _filled(tx: Tx, turn_id: str, messages: list[Message]) -> list[Message]:
     row = tx.one(Q.open_turn, turn=turn_id)
-    return _open_messages(tx, session_id, row) if row is not None else read_turn(tx, turn_id)
+    if row is not None:
+        session_id, *rest = row
+        _fill(tx, session_id, rest, messages)
+    return messages
 
 
 def _open_messages(tx: Tx, session_id: str, row: Row) -> list[Message]:
-    turn_id, begin_seq, response_id, _, facts = row
-    messages = _assemble(tx.all(Q.turn_rows, turn=turn_id))
-    for message in messages:
-        if message.id == response_id:
-            _fold_into(tx, session_id, begin_seq, facts, message)
+    messages = _assemble(tx.all(Q.turn_rows, turn=row[0]))
+    _fill(tx, session_id, row, messages)
     return messages
+
+
+def _fill(tx: Tx, session_id: str, row: Sequence[Any], messages: list[Message]) -> None:
+    turn_id, begin_seq, response_id, _, facts = row
+    for message in messages:
+        if message.id == response_id and message.turn_id == turn_id:
+            _fold_into(tx, session_id, begin_seq, facts, message)
 
 
 def _fold_into(tx: Tx, session_id: str, begin_seq: int, facts: str, message: Message) -> None:

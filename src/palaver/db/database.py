@@ -115,7 +115,9 @@ class Life(Protocol):
         """Asked in the transaction that wants to know: who holds one connection must not wait for a second."""
         ...
 
-    def end(self, owner: str) -> None: ...
+    def end(self, owner: str, *, is_clean: bool = True) -> None:
+        """`is_clean`: it is written down that the owner is gone."""
+        ...
 
     def forget(self, owners: list[str]) -> None:
         """Take away what dead owners left."""
@@ -123,7 +125,11 @@ class Life(Protocol):
 
 
 class Engine(Database, Protocol):
-    """A database as it is opened: with signs of life, and settings that must stay as they were."""
+    """A database as it is opened: with signs of life, and settings that must stay as they were. `readonly`: nothing is
+    ever written; `notes` are what there is to say about how it was opened."""
+
+    readonly: bool
+    notes: list[str]
 
     @property
     def life(self) -> Life: ...

@@ -14,14 +14,30 @@ from ..errors import (
     StoreError,
     StoreFull,
     StoreReadOnly,
+    TooManyFiles,
 )
+from .oserrors import has_too_many
 
-TRANSLATED = (apsw.Error, UnicodeEncodeError)
+TRANSLATED = (apsw.Error, UnicodeEncodeError, OverflowError)
 
 
-def explain(error: Exception, path: str, timeout: float, *, opening: bool = False) -> PalaverError:
+def explain(
+    error: Exception,
+    path: str,
+    timeout: float,
+    *,
+    opening: bool = False,
+    reading: bool = False,
+    holder: str | None = None,
+) -> PalaverError:
+    """`reading`: whoever asked wanted no more than that."""
     if isinstance(error, UnicodeEncodeError):
         return BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column")
+    if isinstance(error, OverflowError):
+        return StoreError(
+            f"{path}: a number would be larger than SQLite holds (2^63); if you gave none like it, another program "
+            "changed the session's numbers, and `palaver verify` looks"
+        )
     match error:
         case apsw.NotADBError():
             return NotAStore(f"{path} is not a SQLite database; nothing was changed")
@@ -29,16 +45,28 @@ def explain(error: Exception, path: str, timeout: float, *, opening: bool = Fals
             return StoreCorrupt(
                 f"{path} is damaged ({error}); stop writing to it and restore a backup, or run `.recover` on a copy"
             )
+        case apsw.CantOpenError() | apsw.IOError() if has_too_many():
+            return TooManyFiles(path)
+        case apsw.ReadOnlyError() | apsw.CantOpenError() if reading:
+            return StoreReadOnly(
+                f"{path} cannot be read ({error}): its log, or the log's index, may not be read or made here; "
+                "check who may read them, or read a copy of all its files"
+            )
         case apsw.ReadOnlyError():
             return StoreReadOnly(f"{path} cannot be written; check its permissions and its directory's")
         case apsw.CantOpenError():
             return StoreReadOnly(f"{path} cannot be opened ({error}); check that its directory is writable")
-        case apsw.FullError():
+        case apsw.FullError() | apsw.IOError() if _is_full(error):
             return StoreFull(f"the disk that holds {path} is full; nothing acknowledged was lost, free some space")
         case apsw.BusyError() | apsw.LockedError():
-            return StoreBusy(path, None, timeout)
+            return StoreBusy(path, holder, timeout)
         case apsw.ConstraintError() if "NOT NULL" in str(error):
             return SchemaMismatch(f"{path}: {error}; a foreign column must allow NULL or have a default")
         case apsw.SQLError() if opening:
             return SchemaMismatch(f"{path} holds tables that are not shaped as expected: {error}")
     return StoreError(f"{path}: {error}")
+
+
+def _is_full(error: apsw.Error) -> bool:
+    """Also where there is no room for the index of the log."""
+    return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE

@@ -5,7 +5,8 @@ from __future__ import annotations
 import os
 import stat
 
-from ..errors import BadValue, NotAStore, StoreReadOnly, UnsafeFileSystem
+from ..errors import BadValue, NotAStore, UnsafeFileSystem
+from .oserrors import refuse_too_many, told
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
@@ -47,11 +48,53 @@ def prepare(path: str, *, create: bool = True) -> None:
     _make_folder(folder)
     mounts = _mounts()
     refuse_unsafe(folder, mounts)
+    if not _is_there(path, mounts):
+        _make_file(path)
+
+
+def require(path: str) -> None:
+    """Something that can be a store lies there. Nothing is made."""
+    mounts = _mounts()
+    refuse_unsafe(os.path.dirname(path) or ".", mounts)
+    if not _is_there(path, mounts):
+        raise NotAStore(f"there is no store at {path}; with readonly=True none is made")
+
+
+def tighten(path: str) -> list[str]:
+    """A store that others may write becomes private, if it is ours; what there is to say about it. That others may read
+    it can be wanted."""
+    if not _is_open_to_others(path):
+        return []
+    for name in (path, *(path + end for end in ("-wal", "-shm", "-queue"))):
+        if _is_open_to_others(name):
+            os.chmod(name, 0o600)
+    return [f"others could write {path}; it is yours alone now (mode 600, and so are the files beside it)"]
+
+
+def _is_open_to_others(name: str) -> bool:
+    try:
+        seen = os.lstat(name)
+    except OSError:
+        return False
+    return bool(seen.st_mode & 0o022) and stat.S_ISREG(seen.st_mode) and seen.st_uid == os.geteuid()
+
+
+def can_write(path: str) -> bool:
+    """The file, and beside it: SQLite's side files lie there."""
+    return os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK | os.X_OK)
+
+
+def is_mounted_readonly(path: str) -> bool:
+    """Nobody can change it, not even root; not where only a permission is missing."""
+    return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
+
+
+def _is_there(path: str, mounts: list[Mount]) -> bool:
+    """Something is, and it may be a store."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:
-        _make_file(path)
-        return
+        return False
     except OSError as error:
         raise NotAStore(f"cannot use {path}: {error.strerror}; choose another place for the store") from None
     if not stat.S_ISREG(mode):
@@ -62,6 +105,7 @@ def prepare(path: str, *, create: bool = True) -> None:
             f"{path} is mounted by itself, so its log and its locks would lie elsewhere for each who mounts it; "
             "mount the folder that holds it"
         )
+    return True
 
 
 def _make_folder(folder: str) -> None:
@@ -70,7 +114,7 @@ def _make_folder(folder: str) -> None:
     except (FileExistsError, NotADirectoryError):
         raise NotAStore(f"{folder} is not a directory; choose another place for the store") from None
     except OSError as error:
-        raise StoreReadOnly(f"cannot create {folder}: {error.strerror}; choose a writable place") from None
+        raise told(error, folder, "choose a writable place") from None
 
 
 def _make_file(path: str) -> None:
@@ -80,7 +124,7 @@ def _make_file(path: str) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise StoreReadOnly(f"cannot create {path}: {error.strerror}; choose a writable place") from None
+        raise told(error, path, "choose a writable place") from None
     os.chmod(path, 0o600)
 
 
@@ -108,7 +152,8 @@ def _mounts() -> list[Mount]:
     try:
         with open(MOUNTS, errors="surrogateescape") as file:
             lines = file.read().splitlines()
-    except OSError:
+    except OSError as error:
+        refuse_too_many(error, MOUNTS)  # that is not "the system does not tell"
         return []
     fields = [line.partition(" - ") for line in lines]
     return [(place.split(" ")[4].replace("\\040", " "), rest.split(" ")[0]) for place, _, rest in fields]

@@ -2,7 +2,8 @@
 
 `flock` waits in a fair line but has no deadline, so when the lock is taken a thread of ours waits in it; the
 caller waits for the thread, as long as it wants to. An owner file is locked for the life of its process: an
-owner is dead exactly when its lock can be had (process ids lie across containers and restarts).
+owner is dead when its lock can be had (process ids lie across containers and restarts). Where the file is missing,
+somebody tidied up, and nothing is known yet: see owners.py.
 """
 
 from __future__ import annotations
@@ -16,11 +17,16 @@ import weakref
 from contextlib import suppress
 
 from ..clock import monotonic
+from ..errors import StoreReadOnly
+from .oserrors import told
 
+HELD, FREE, MISSING = range(3)
 _SLICE = 0.002  # seconds
 _PATIENCE = 0.25
+_PASSING = 10.0  # for so long nobody waits again for who is stopped at the front
 _LOOK, _SELDOM, _MANY = 0.0003, 0.02, 100
 _WRITER = 120  # the byte that SQLite's writer has locked
+_FRESH, _MISSED = ".new", ".missed"  # beside an owner's file: while it is made, and when it was found missing
 
 _INHERITED: weakref.WeakSet[WriteQueue | OwnerFile] = weakref.WeakSet()
 
@@ -91,21 +97,27 @@ class WriteQueue:
         self._fd = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
         self._waiter: Waiter | None = None
         self._is_front = self._is_in_line = False
-        self._free_until = 0.0
+        self._free_until = self._passing_until = 0.0
         _INHERITED.add(self)
 
     def enter(self, deadline: float) -> bool:
         """Before a write: to the front of the line, unless we were there a moment ago (False). Not for long: whoever is
-        at the front may have been stopped there, while nobody writes. Then a write is tried from further back."""
+        at the front may have been stopped there, while nobody writes. Then a write is tried from further back; and for
+        a while, if it is known to be stopped, without waiting for it first."""
         now = monotonic()
         if now < self._free_until:
             return False
-        self._stand(min(deadline - now, _PATIENCE))
+        is_passing = now < self._passing_until
+        if self._stand(0.0 if is_passing else min(deadline - now, _PATIENCE)):
+            self._passing_until = 0.0
+        elif not is_passing and _is_stopped(self._front()):
+            self._passing_until = monotonic() + _PASSING
         return True
 
     def wait(self, deadline: float, tries: int) -> None:
-        """Somebody is writing. At the front, look again soon, and not in step with others; elsewhere, go there."""
-        if self._is_front:
+        """Somebody is writing. At the front, or passing it, look again soon, and not in step with others; elsewhere, go
+        there."""
+        if self._is_front or monotonic() < self._passing_until:
             time.sleep(min(_LOOK * 1.1 ** min(tries, _MANY), _SELDOM) * (0.75 + os.urandom(1)[0] / 512))
         else:
             self._stand(min(deadline - monotonic(), _PATIENCE))
@@ -137,6 +149,17 @@ class WriteQueue:
         if self._waiter.came(seconds):
             self._is_front, self._is_in_line = True, False
         return self._is_front
+
+    def _front(self) -> int | None:
+        """The process at the front, as far as the kernel tells."""
+        try:
+            with open("/proc/locks") as file:
+                table = file.read()
+        except OSError:
+            return None
+        inode = os.fstat(self._fd).st_ino
+        found = re.search(rf"^\d+: FLOCK\s+ADVISORY\s+WRITE (\d+) \S+:{inode} ", table, re.MULTILINE)
+        return int(found[1]) if found else None
 
     def _step_out(self) -> None:
         self._is_in_line = False
@@ -176,6 +199,15 @@ class WriteQueue:
             self._fd = -1
 
 
+def _is_stopped(pid: int | None) -> bool:
+    """By a signal (Ctrl-Z), or a debugger."""
+    try:
+        with open(f"/proc/{pid}/stat") as file:
+            return file.read().rpartition(") ")[2][:1] in ("T", "t")
+    except OSError:
+        return False
+
+
 def holder(path: str) -> str | None:
     """Who is writing to a database, as far as the kernel tells: SQLite locks a byte of the log's index for it."""
     try:
@@ -192,23 +224,39 @@ class OwnerFile:
     """This process's sign of life: a file that stays locked until the process ends."""
 
     def __init__(self, folder: str, owner: str) -> None:
-        os.makedirs(folder, mode=0o700, exist_ok=True)
-        self.path = os.path.join(folder, owner)
-        self.fd = os.open(self.path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
-        fcntl.flock(self.fd, fcntl.LOCK_EX)
+        self.folder, self.path = folder, os.path.join(folder, owner)
+        self.fd = -1
+        self.make()
         _INHERITED.add(self)
 
+    def make(self) -> None:
+        """Also again, if somebody removed it. Under another name first: nobody may find it without its lock."""
+        refuse_link(self.folder)
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        fd = os.open(self.path + _FRESH, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.rename(self.path + _FRESH, self.path)
+        except BaseException:
+            os.close(fd)
+            raise
+        self.forget()
+        self.fd = fd
+
     def is_there(self) -> bool:
-        """Others can still find it: nobody removed or replaced it."""
+        """Others can still find it: nobody removed or replaced it. Where we may not look, nor may they."""
         try:
             return os.path.samestat(os.stat(self.path), os.fstat(self.fd))
-        except OSError:
+        except (FileNotFoundError, NotADirectoryError):
             return False
+        except OSError:
+            return True
 
     def close(self) -> None:
+        """If it cannot be removed any more, it stays: without its lock it says that we are gone."""
         if self.fd >= 0:
             self.forget()
-            with suppress(FileNotFoundError):  # somebody tidied up
+            with suppress(OSError):
                 os.unlink(self.path)
 
     def forget(self) -> None:
@@ -226,24 +274,52 @@ def _after_fork() -> None:
 os.register_at_fork(after_in_child=_after_fork)
 
 
-def is_dead(folder: str, owner: str) -> bool:
-    """True when nobody holds the owner's lock any more."""
+def look(folder: str, owner: str) -> int:
+    """HELD: it lives. FREE: it is dead. MISSING: somebody took its file away."""
     try:
-        fd = os.open(os.path.join(folder, owner), os.O_RDWR | os.O_CLOEXEC | os.O_NOFOLLOW)
-    except FileNotFoundError:
-        return True
+        fd = os.open(os.path.join(folder, owner), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):
+        return MISSING
+    except PermissionError:  # somebody else's: what may not be looked at is no sign of death
+        return HELD
+    except OSError as error:
+        raise told(error, os.path.join(folder, owner), "nobody can tell whether its writer lives") from None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
-        return False
+        return HELD
     finally:
         os.close(fd)
-    return True
+    return FREE
+
+
+def first_missed(folder: str, owner: str, *, noting: bool) -> float | None:
+    """For how many seconds the file of an owner has been known to be missing: who looks first leaves a note beside it,
+    if it may. None: this was the first look."""
+    note = os.path.join(folder, owner + _MISSED)
+    try:
+        return time.time() - os.stat(note).st_mtime
+    except (FileNotFoundError, NotADirectoryError):
+        if noting:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            os.close(os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    return None
+
+
+def take_back(folder: str, owner: str) -> None:
+    """The note that it was missing: it lives."""
+    with suppress(FileNotFoundError):
+        os.unlink(os.path.join(folder, owner + _MISSED))
 
 
 def remove(folder: str, owner: str) -> None:
-    """Take away the file of an owner that is dead."""
-    try:
-        os.unlink(os.path.join(folder, owner))
-    except FileNotFoundError:
-        pass
+    """Take away what there is of an owner that is dead."""
+    for end in ("", _MISSED, _FRESH):
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(folder, owner + end))
+
+
+def refuse_link(name: str) -> None:
+    """What lies beside a store lies there itself: a link would let others choose which files are locked or removed."""
+    if os.path.islink(name):
+        raise StoreReadOnly(f"{name} is a symbolic link, which is not followed; remove it")

@@ -18,7 +18,7 @@ from .queries import migrations, schema, statements
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterator, Sequence
 
 VERSION = 4
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
@@ -83,22 +83,42 @@ def refuse_strangers(connection: apsw.Connection, path: str) -> None:
         raise NotAStore(f"{path} is a database, but not a store: it has no {CONTRACT[0]} table; nothing was changed")
 
 
+def refuse_misfits(connection: apsw.Connection) -> None:
+    """Before anything is made: tables of our names that another program shaped."""
+    for statement in statements(schema()):
+        kind, name, *_ = _parsed(statement)
+        if kind != "INDEX" and _exists(connection, name):
+            _compare(connection, kind, name, statement)
+
+
 def _create_missing(connection: apsw.Connection) -> None:
     for statement in statements(schema()):
-        match = _CREATE.match(statement)
-        assert match, statement
-        kind, name, table, columns, tail = match.groups()
+        kind, name, table, columns, tail = _parsed(statement)
         if kind == "INDEX":
             if not _has_index(connection, table, columns, "WHERE" in tail):
                 connection.execute(statement)
         elif not _exists(connection, name):
             connection.execute(statement)
-        elif kind == "VIEW":
-            _compare_view(connection, name, statement)
-        elif name in CONTRACT:
-            _add_columns(connection, name, statement)
         else:
-            _compare_columns(connection, name, statement)
+            _compare(connection, kind, name, statement)
+            if name in CONTRACT:
+                _add_columns(connection, name, statement)
+
+
+def _parsed(statement: str) -> Sequence[str]:
+    """What it creates: a kind and a name; of an index also the table, the columns and the rest."""
+    match = _CREATE.match(statement)
+    assert match, statement
+    return match.groups()
+
+
+def _compare(connection: apsw.Connection, kind: str, name: str, statement: str) -> None:
+    if kind == "VIEW":
+        _compare_view(connection, name, statement)
+    elif name in CONTRACT:
+        _compare_contract(connection, name, statement)
+    else:
+        _compare_columns(connection, name, statement)
 
 
 def _exists(connection: apsw.Connection, table: str) -> bool:
@@ -122,13 +142,19 @@ def _columns_of(connection: apsw.Connection, table: str) -> set[str]:
     return {str(row[1]) for row in connection.execute(f'PRAGMA table_info("{table}")').fetchall()}
 
 
-def _add_columns(connection: apsw.Connection, table: str, statement: str) -> None:
-    present = _columns_of(connection, table)
-    for name, definition in _declared(statement):
-        if name.strip('"') in present:
-            continue
+def _compare_contract(connection: apsw.Connection, table: str, statement: str) -> None:
+    for name, definition in _lacking(connection, table, statement):
         if "PRIMARY KEY" in definition or "REFERENCES" in definition:
             raise SchemaMismatch(f"{table} has no column {name}; this is not a contract database")
+
+
+def _lacking(connection: apsw.Connection, table: str, statement: str) -> list[tuple[str, str]]:
+    present = _columns_of(connection, table)
+    return [(name, definition) for name, definition in _declared(statement) if name.strip('"') not in present]
+
+
+def _add_columns(connection: apsw.Connection, table: str, statement: str) -> None:
+    for name, definition in _lacking(connection, table, statement):
         if "NOT NULL" in definition and "DEFAULT" not in definition:
             definition += f" DEFAULT {_stand_in(name, definition)}"
         connection.execute(f"ALTER TABLE {table} ADD COLUMN {name} {definition}")

@@ -3,48 +3,136 @@
 from __future__ import annotations
 
 import os
+import threading
+import time
+from contextlib import contextmanager
 
-from ..clock import now_ms
+from ..clock import monotonic, now_ms
 from . import locks
+from .oserrors import told
 from .queries import Q
+from .refusing import refusal
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
+    from collections.abc import Iterator
+
     from .database import Database, Tx
 
 
-class FileLife:
-    """Without a folder (in memory) this process is the only one: everybody else is dead."""
+_LOOKS = 5.0  # seconds between two looks that must both find the file missing
+_MAKE_AGAIN = 1.0  # seconds after which at the latest a living owner has made its file again
 
-    every: float | None = None  # nothing to renew
+
+class FileLife:
+    """Without a folder (in memory) this process is the only one: everybody else is dead.
+
+    A file that is missing says little: a program that tidies up took it. A living owner makes it again within a second;
+    so an owner is dead when its file is missing at two looks, five seconds apart, of whoever looks. It is dead at once
+    if it signed out, or signed in before this machine was started (a store is on a local disk)."""
 
     def __init__(self, db: Database, folder: str | None) -> None:
         self._db = db
         self._folder = folder
         self._file: locks.OwnerFile | None = None
+        self._guard = threading.Lock()
+        self.every: float | None = None if folder is None else _MAKE_AGAIN
 
     def begin(self, owner: str) -> None:
         if self._folder and self._file is None:
-            self._file = locks.OwnerFile(self._folder, owner)
+            with _told(self._folder):
+                self._file = locks.OwnerFile(self._folder, owner)
         with self._db.write() as tx:
             tx.later(Q.put_owner, id=owner, pid=os.getpid(), host=os.uname().nodename, now=now_ms())
 
     def holds(self) -> bool:
-        """Others can see that we live. Not so where somebody tidied up."""
-        return self._file is None or self._file.is_there()
+        """Others can see that we live: the file is there, or it is again."""
+        with self._guard:
+            if self._file is not None and not self._file.is_there():
+                with _told(self._file.folder):
+                    self._file.make()
+        return True
 
     def renew(self, owner: str) -> None:
-        """The kernel keeps the lock."""
+        """The kernel keeps the lock, nobody keeps the file."""
+        self.holds()
 
     def is_dead(self, tx: Tx, owner: str) -> bool:
-        return True if self._folder is None else locks.is_dead(self._folder, owner)
+        if self._folder is None:
+            return True
+        found = locks.look(self._folder, owner)
+        if found != locks.MISSING:
+            if found == locks.HELD:
+                locks.take_back(self._folder, owner)
+            return found == locks.FREE
+        if _is_of_old(tx, owner):
+            return True
+        with _told(self._folder):
+            missed = locks.first_missed(self._folder, owner, noting=True)
+        return missed is not None and missed >= _LOOKS
 
-    def end(self, owner: str) -> None:
-        if self._file:
-            self._file.close()
-            self._file = None
+    def end(self, owner: str, *, is_clean: bool = True) -> None:
+        """Otherwise the file stays, without its lock: a sign that we are gone, for whoever ends our turns."""
+        with self._guard:
+            if self._file:
+                self._file.close() if is_clean else self._file.forget()
+                self._file = None
 
     def forget(self, owners: list[str]) -> None:
         """The files of owners that are dead."""
         for owner in owners if self._folder else []:
-            locks.remove(self._folder or "", owner)
+            with _told(self._folder or ""):
+                locks.remove(self._folder or "", owner)
+
+
+def _is_of_old(tx: Tx, owner: str) -> bool:
+    """Nothing that runs now signed in under this name."""
+    row = tx.one(Q.owner_started, id=owner)
+    if row is None:
+        return True
+    (started_at,) = row
+    return int(started_at) < now_ms() - time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+
+
+@contextmanager
+def _told(folder: str) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        raise told(error, folder) from None
+
+
+class Onlooker:
+    """Who only reads gives no sign of life, and takes nobody's away."""
+
+    every: float | None = None
+
+    def __init__(self, folder: str) -> None:
+        self._folder = folder
+        self._missed: dict[str, float] = {}
+
+    def begin(self, owner: str) -> None:
+        raise refusal()
+
+    def holds(self) -> bool:
+        return True
+
+    def renew(self, owner: str) -> None:
+        """There is nothing to renew."""
+
+    def is_dead(self, tx: Tx, owner: str) -> bool:
+        """Two looks, as for a writer; but no note is left for others."""
+        found = locks.look(self._folder, owner)
+        if found != locks.MISSING:
+            self._missed.pop(owner, None)
+            return found == locks.FREE
+        if _is_of_old(tx, owner):
+            return True
+        since = locks.first_missed(self._folder, owner, noting=False) or 0.0
+        return max(since, monotonic() - self._missed.setdefault(owner, monotonic())) >= _LOOKS
+
+    def end(self, owner: str, *, is_clean: bool = True) -> None:
+        """Nothing was begun."""
+
+    def forget(self, owners: list[str]) -> None:
+        """Whoever recovers does that."""

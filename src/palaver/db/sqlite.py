@@ -14,12 +14,14 @@ from contextlib import contextmanager
 import apsw
 
 from ..clock import monotonic
-from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone, StoreReadOnly
+from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone
 from . import filesystem, migrate, wal
-from .explaining import explain
+from .connecting import ask, connect
+from .explaining import TRANSLATED, explain
 from .files import Files
 from .grouping import Group
-from .locks import WriteQueue, holder
+from .locks import WriteQueue, holder, refuse_link
+from .oserrors import told
 from .owners import FileLife
 from .queries import Q, Query
 from .transactions import MemoryRead, Read, Write
@@ -35,7 +37,6 @@ if TYPE_CHECKING:
 
 NORMAL, FULL = 1, 2
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
-_OPENING_MS = 5000
 
 _forks = 0
 
@@ -52,12 +53,14 @@ class SqliteDatabase:
     """One file (or memory) and the connections of this process to it."""
 
     longest_key: int | None = None
+    readonly = False
 
     def __init__(self, path: str, *, create: bool = True, durability: str = "boundary", timeout: float = 30.0) -> None:
         self.name = path
         self.memory = path == ":memory:"
         self.timeout = timeout
         self.writes = 0  # by this process
+        self.notes: list[str] = []
         self._soft, self._hard = (NORMAL, NORMAL) if self.memory else _levels(durability)
         self._level = NORMAL
         self._checked = 0
@@ -75,7 +78,7 @@ class SqliteDatabase:
         if not self.memory:
             filesystem.prepare(path, create=create)
         self._create = create
-        self._queue = None if self.memory else self._open_queue()
+        self._queue: WriteQueue | None = None
         try:
             self._writer = self._open_writer()
         except BaseException:
@@ -84,6 +87,8 @@ class SqliteDatabase:
             raise
         self.cursor = self._writer.cursor()
         self.life = FileLife(self, None if self.memory else path + "-owners")
+        if not self.memory:
+            self.notes += filesystem.tighten(path)
 
     # ------------------------------------------------------------ the waist
 
@@ -110,7 +115,7 @@ class SqliteDatabase:
             except apsw.BusyError:
                 self.patiently(query.text, params, deadline)
             return self._writer.changes()
-        except apsw.Error as error:
+        except TRANSLATED as error:
             self.explain(error)
         finally:
             self.leave()
@@ -130,22 +135,7 @@ class SqliteDatabase:
         self.refuse_closed()
         if self.memory:
             raise BadValue("a store in memory cannot be queried beside itself")
-        connection = self._connect(apsw.SQLITE_OPEN_READONLY)
-        connection.authorizer = _only_reading
-        connection.set_progress_handler(lambda: False, 10_000)  # lets Ctrl-C through
-        cursor, columns = connection.cursor(), list[str]()
-
-        def name_columns(running: apsw.Cursor, sql: str, bindings: Any) -> bool:
-            columns[:] = [str(column[0]) for column in running.get_description()]
-            return True
-
-        cursor.exec_trace = name_columns
-        try:
-            cursor.execute(text)
-        except apsw.Error as error:
-            connection.close()
-            raise BadValue(f"cannot run this: {error}") from None
-        return columns, _closing(connection, cursor)
+        return ask(connect(self.name, apsw.SQLITE_OPEN_READONLY), text)
 
     def close(self) -> None:
         if self._closed or self._forks != _forks:
@@ -172,9 +162,11 @@ class SqliteDatabase:
     def _open_writer(self) -> apsw.Connection:
         connection = None
         try:
-            connection = self._connect(apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
+            connection = connect(self.name, apsw.SQLITE_OPEN_READWRITE | apsw.SQLITE_OPEN_CREATE)
             if connection.readonly("main") and os.access(self.name, os.W_OK):
                 raise StoreError(f"{self.name} could not be opened for writing just now; try again")
+            self._refuse_unfit(connection)  # what is refused gets no file of ours beside it
+            self._queue = None if self.memory else self._open_queue()
             self._set_up(connection)
             return connection
         except apsw.Error as error:
@@ -186,29 +178,26 @@ class SqliteDatabase:
                 connection.close()
             raise
 
+    def _refuse_unfit(self, connection: apsw.Connection) -> None:
+        if migrate.is_current(connection, self.name):
+            return
+        if not self._create:
+            migrate.refuse_strangers(connection, self.name)
+        if migrate.version_of(connection) == 0:
+            migrate.refuse_misfits(connection)
+
     def _open_queue(self) -> WriteQueue:
+        refuse_link(self.name + "-owners")
         try:
             return WriteQueue(self.name + "-queue")
         except OSError as error:
-            raise StoreReadOnly(f"cannot open {self.name}-queue: {error.strerror}; check who may write there") from None
-
-    def _connect(self, flags: int) -> apsw.Connection:
-        connection = apsw.Connection(self.name, flags=flags, statementcachesize=512)
-        connection.set_busy_timeout(_OPENING_MS)
-        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
-        # Without this, STAT4 compiles a statement again whenever a bound value of a range changes: 5x per commit.
-        connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
-        for pragma in ("foreign_keys=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
-            connection.execute(f"PRAGMA {pragma}").fetchall()
-        return connection
+            raise told(error, self.name + "-queue") from None
 
     def _set_up(self, connection: apsw.Connection) -> None:
         """First open creates the schema; the queue keeps sixteen first openers out of each other's way."""
         connection.execute("PRAGMA synchronous=NORMAL").fetchall()
         connection.execute(f"PRAGMA journal_size_limit={wal.LARGEST}").fetchall()
         if not migrate.is_current(connection, self.name):
-            if not self._create:
-                migrate.refuse_strangers(connection, self.name)
             with self._in_line():
                 connection.execute(f"PRAGMA page_size={wal.PAGE_SIZE}").fetchall()
                 migrate.migrate(connection, self.name)
@@ -278,7 +267,7 @@ class SqliteDatabase:
             self._readers.pop().close()
         self.cursor.close(True)
         self._writer.close()
-        self._writer = self._connect(apsw.SQLITE_OPEN_READWRITE)
+        self._writer = connect(self.name, apsw.SQLITE_OPEN_READWRITE)
         self.cursor, self._level = self._writer.cursor(), NORMAL
         for pragma in ("synchronous=NORMAL", f"journal_size_limit={wal.LARGEST}"):
             self._writer.execute(f"PRAGMA {pragma}").fetchall()
@@ -411,7 +400,7 @@ class SqliteDatabase:
             return self._readers.pop()
         except IndexError:
             pass
-        connection = self._connect(apsw.SQLITE_OPEN_READWRITE)
+        connection = connect(self.name, apsw.SQLITE_OPEN_READWRITE)
         connection.execute("PRAGMA query_only=ON").fetchall()
         return connection
 
@@ -422,27 +411,6 @@ class SqliteDatabase:
         if isinstance(error, apsw.ReadOnlyError):
             self._is_doubtful = True
         raise explain(error, self.name, self.timeout) from (error if isinstance(error, apsw.Error) else None)
-
-
-_READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQLITE_RECURSIVE}
-_ASKING = {"table_info", "table_list", "table_xinfo", "index_list", "index_info", "user_version", "data_version"}
-
-
-def _only_reading(
-    operation: int, first: str | None, second: str | None, database: str | None, trigger: str | None
-) -> int:
-    if operation in _READING or (operation == apsw.SQLITE_PRAGMA and first in _ASKING):
-        return apsw.SQLITE_OK
-    return apsw.SQLITE_DENY
-
-
-def _closing(connection: apsw.Connection, cursor: apsw.Cursor) -> Iterator[Row]:
-    try:
-        yield from cursor
-    except apsw.Error as error:
-        raise BadValue(f"cannot run this: {error}") from None
-    finally:
-        connection.close()
 
 
 def _levels(durability: str) -> tuple[int, int]:

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 
     from .database import Row
     from .grouping import Group
+    from .reading import ReadOnlyDatabase
     from .sqlite import SqliteDatabase
 
 _BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
@@ -90,7 +91,7 @@ class _Once(Mapping[str, "Any"]):
 class Read(Statements):
     """A snapshot: everything read inside it is of one moment."""
 
-    def __init__(self, db: SqliteDatabase) -> None:
+    def __init__(self, db: SqliteDatabase | ReadOnlyDatabase) -> None:
         self._db = db
 
     def __enter__(self) -> Read:

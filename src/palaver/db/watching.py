@@ -12,6 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from types import TracebackType
 
+    from .reading import ReadOnlyDatabase
     from .sqlite import SqliteDatabase
 
 _FIRST, _LONGEST = 0.001, 0.02  # seconds between two looks: they grow while nothing happens
@@ -20,7 +21,7 @@ _FIRST, _LONGEST = 0.001, 0.02  # seconds between two looks: they grow while not
 class Watch:
     """Made before the first read: then nothing falls between a read and the wait that follows it."""
 
-    def __init__(self, db: SqliteDatabase) -> None:
+    def __init__(self, db: SqliteDatabase | ReadOnlyDatabase) -> None:
         self._db = db
 
     def __enter__(self) -> Watch:
@@ -58,3 +59,17 @@ class Watch:
             return self._db.writes
         version: int = self._connection.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
         return version
+
+
+class FileWatch(Watch):
+    """For a store that is read from elsewhere: the look is at its files themselves."""
+
+    _db: ReadOnlyDatabase
+
+    def __enter__(self) -> Watch:
+        self._connection = None
+        self._seen = self._version()
+        return self
+
+    def _version(self) -> int:
+        return self._db.stamp()

@@ -12,14 +12,15 @@ from ..database import Row
 class Address:
     """`name` says it without secrets."""
 
-    def __init__(self, dsn: str) -> None:
+    def __init__(self, dsn: str, *, readonly: bool = False) -> None:
         try:
             self._parts = conninfo_to_dict(dsn)
         except psycopg.Error:
             raise BadValue("this is not a Postgres address; postgresql://user@host/database is one") from None
         self._dsn = dsn
-        self._wanted = self._parts.get("target_session_attrs") or "read-write"  # of several hosts, the leader
         self.name = f"postgresql://{self._hosts()}/{self._parts.get('dbname') or ''}"
+        usual = "any" if readonly and "," not in self._hosts() else "read-write"  # of several hosts, the leader
+        self._wanted = self._parts.get("target_session_attrs") or usual
 
     def _hosts(self) -> str:
         hosts = str(self._parts.get("host") or self._parts.get("hostaddr") or "localhost").split(",")

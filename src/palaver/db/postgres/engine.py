@@ -9,6 +9,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
+from functools import partial
 from typing import Any, NoReturn
 
 import psycopg
@@ -19,6 +20,7 @@ from ...errors import BadValue, StoreClosed, StoreError
 from ..database import ChunkRow, Row
 from ..migrate import VERSION
 from ..queries import Q, Query
+from ..refusing import refusal
 from . import spaces
 from .address import Address
 from .dialect import Dialect
@@ -52,14 +54,17 @@ class PostgresDatabase:
         timeout: float = 30.0,
         lease: float = 45.0,
         pooler: bool = False,
+        readonly: bool = False,
     ) -> None:
         if durability not in _LEVELS:
             raise ValueError(f"durability is boundary, full or normal, not {durability!r}")
-        address = Address(dsn)
+        address = Address(dsn, readonly=readonly)
         self.name = f"{address.name} ({space})"
         self.timeout = timeout
         self.patience = 2 * timeout + 5  # the server gives up first
         self.has_pooler = pooler
+        self.readonly = readonly
+        self.notes: list[str] = []
         self.dialect = Dialect()
         self._soft, self._hard = _LEVELS[durability]
         self._pid = os.getpid()
@@ -77,16 +82,16 @@ class PostgresDatabase:
         return Read(self)
 
     def write(self, *, hard: bool = False) -> AbstractContextManager[Write]:
-        self.refuse_closed()
+        self.refuse_writing()
         return Write(self, self._hard if hard else self._soft, hard=hard)
 
     def insert(self, query: Query, params: Sequence[Any]) -> int:
-        self.refuse_closed()
+        self.refuse_writing()
         assert query is Q.append_chunk, query
         return self._streams.append(tuple(params))
 
     def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
-        self.refuse_closed()
+        self.refuse_writing()
         return self._streams.append_all(rows)
 
     def watch(self) -> AbstractContextManager[Watch]:
@@ -126,6 +131,11 @@ class PostgresDatabase:
         if self.pool.is_closed:
             raise StoreClosed("this store is closed; open it again")
 
+    def refuse_writing(self) -> None:
+        self.refuse_closed()
+        if self.readonly:
+            raise refusal()
+
     # ------------------------------------------------------------ what transactions ask for
 
     def settings(self, level: str | None = None, *, hint: bool = False) -> Step:
@@ -149,7 +159,8 @@ class PostgresDatabase:
         connection = self.pool.connect()
         try:
             self._refuse_server(connection)
-            schema = spaces.open_space(connection, self.name, space, create=create)
+            bring = spaces.find_space if self.readonly else partial(spaces.open_space, create=create)
+            schema = bring(connection, self.name, space)
             self._set_up(schema)
             self.pool.keep(self.pool.as_link(connection))
         except BaseException as error:

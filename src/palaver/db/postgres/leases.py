@@ -44,7 +44,7 @@ class Leases:
         row = tx.one(Q.lease_of, id=owner)
         return row is None or row[0] is None or int(row[0]) < _now(tx)
 
-    def end(self, owner: str) -> None:
+    def end(self, owner: str, *, is_clean: bool = True) -> None:
         self._until = 0.0
 
     def forget(self, owners: list[str]) -> None:

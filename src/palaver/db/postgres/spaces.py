@@ -61,6 +61,21 @@ def open_space(connection: Connection, where: str, name: str, *, create: bool) -
     return found.schema
 
 
+def find_space(connection: Connection, where: str, name: str) -> str:
+    """Its schema, as it is: for who only reads."""
+    found = find(connection, check_name(name))
+    if found is None:
+        raise NotAStore(f"{where}: there is no such space; with readonly=True none is made")
+    if found.version > VERSION:
+        raise SchemaTooNew(where, found.version, VERSION)
+    if found.version < VERSION:
+        raise SchemaMismatch(
+            f"{where} is at version {found.version}, and this Palaver reads {VERSION}; bring it up first "
+            "(`palaver space migrate`, or open it once without readonly=True)"
+        )
+    return found.schema
+
+
 def find(connection: Connection, name: str) -> SpaceInfo | None:
     try:
         row = connection.execute(

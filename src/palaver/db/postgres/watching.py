@@ -47,8 +47,13 @@ class Watch:
     def _listen(self) -> None:
         if self._db.has_pooler:
             return
-        self._connection = self._db.pool.connect()
-        self._connection.execute(f'LISTEN "{self._db.channel}"')
+        connection = self._db.pool.connect()
+        try:
+            connection.execute(f'LISTEN "{self._db.channel}"')
+        except psycopg.errors.ReadOnlySqlTransaction:  # a standby, which can be read and does not notify
+            connection.close()
+            return
+        self._connection = connection
 
     def _sleep(self, seconds: float) -> None:
         if self._connection is None:

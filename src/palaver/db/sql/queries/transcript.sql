@@ -55,7 +55,7 @@ SELECT t.id, t.begin_seq, t.response_id, t.status, t.facts_json FROM turns t JOI
  ORDER BY t.begin_seq;
 
 -- name: open_turn
-SELECT id, begin_seq, response_id, status, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL;
+SELECT session_id, id, begin_seq, response_id, status, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL;
 
 -- name: last_user_message_of_turn
 SELECT m.id, m.session_id FROM turn_entries e JOIN chat_messages m ON m.id = e.ref AND m.role = 'user'
