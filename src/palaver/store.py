@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -207,15 +207,15 @@ class Store:
                 with self.db.write() as tx:
                     gone += trimming.trim_some(tx, found)
 
-    def verify(self, *, fix: bool = False) -> list[Problem]:
-        """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth."""
+    def verify(self, *, fix: bool = False, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+        """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth.
+        `progress` is called now and then, with how many turns and sessions were looked at."""
         from .core import verify  # when it is asked for: most starts never do
 
-        if not fix:
-            with self.db.read() as tx:
-                return list(verify.check(tx))
-        with self.db.write(hard=True) as tx:
-            return verify.fix(tx)
+        if fix:
+            return verify.fix(self.db, progress)
+        with self.db.read() as tx:
+            return verify.check(tx, progress)
 
     def rebuild(self, session_id: str | None = None, *, fix: bool = True) -> builtins.list[Problem]:
         """In a store that keeps everything (`events="full"`): make the rows of one session, or of all, again from the

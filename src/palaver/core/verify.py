@@ -1,287 +1,519 @@
 """Proof that the record is what was written: every digest and every derived copy, recomputed and compared.
 
 Truth that does not fit its digest is reported and never touched. A copy (hidden_at, rollups, depth, preview, rows of
-a waiting turn …) that does not fit its recompute is reported, and rewritten by `fix`.
+a waiting turn …) that does not fit its recompute is reported, and rewritten by `fix` (see mending.py).
+
+Everything is read once, in windows of some hundred rows, from one snapshot: the time goes with the size of the store,
+and the memory with the number of its turns. Nothing walks from a head to its root; `lineage` knows who is on the way.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from hashlib import sha256
-from typing import Any
+from operator import itemgetter
+from typing import Any, NamedTuple
 
 from .. import canonical
-from ..clock import now_ms
-from ..db.database import Row, Tx
-from ..db.queries import Q
+from ..db.database import Database, Row, Tx
+from ..db.queries import Q, Query
 from ..errors import BadValue, ChunkError
 from ..model import Problem, Usage
-from . import digests, heads, metadata, previews, response, rows, transcript, turns
+from . import digests, heads, mending, metadata, previews, rows, turns
+from .lineage import Edge, Lineage, View
 
-Repair = Callable[[Tx], None]
-Finding = tuple[Problem, Repair | None]
+ROWS, TURNS = 500, 200  # in a window; two at least
+INLINE = 8 << 10  # bytes of a value that is read with others; what is larger is read alone
+_ROUNDS = 10
+_BEFORE_ALL = -(1 << 62)  # a time, a number
+_LINE, _FIELD = "\x1e", "\x1f"
+
+Progress = Callable[[int, int], None]  # turns and sessions looked at so far
 
 
-def check(tx: Tx) -> Iterator[Problem]:
-    for problem, _ in _findings(tx):
-        yield problem
+class Finding(NamedTuple):
+    problem: Problem
+    work: mending.Work | None = None  # how a copy is mended
 
 
-def fix(tx: Tx) -> list[Problem]:
+def check(tx: Tx, progress: Progress | None = None) -> list[Problem]:
+    """What does not fit."""
+    return [finding.problem for finding in _findings(tx, Lineage(_edges(tx)), progress or _nobody)]
+
+
+def fix(db: Database, progress: Progress | None = None) -> list[Problem]:
     """Rewrite the copies that are wrong; what is left is truth that was altered. A copy may rest on another one (a
     fork's preview on its origin's), so it goes on while that changes anything."""
-    before: list[Problem] | None = None
-    found = list(_findings(tx))
-    while any(repair for _, repair in found) and [problem for problem, _ in found] != before:
-        before = [problem for problem, _ in found]
-        for _, repair in found:
-            if repair is not None:
-                repair(tx)
-        found = list(_findings(tx))
-    return [problem for problem, _ in found]
+    for _ in range(_ROUNDS):
+        with db.read() as tx:
+            lineage = Lineage(_edges(tx))
+            found = list(_findings(tx, lineage, progress or _nobody))
+        if not mending.mend(db, lineage, [finding.work for finding in found if finding.work]):
+            return [finding.problem for finding in found]
+    with db.read() as tx:
+        return check(tx, progress)
 
 
-def _findings(tx: Tx) -> Iterator[Finding]:
-    turns_by_id = {row[0]: row for row in tx.all(Q.all_turns)}
-    yield from _turns(tx, turns_by_id)
-    for session in tx.all(Q.all_sessions):
-        yield from _session(tx, session)
-    yield from _rows(tx)
+def _nobody(turns: int, sessions: int) -> None:
+    """Wants to know."""
+
+
+def _edges(tx: Tx) -> Iterator[Edge]:
+    for page in _pages(tx, Q.turn_edges, TURNS):
+        yield from (Edge(*row) for row in page)
+
+
+def _findings(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]:
+    yield from _turns(tx, lineage, lambda count: progress(count, 0))
+    yield from _sessions(tx, lineage, lambda count: progress(len(lineage), count))
+    yield from _rows(tx, lineage)
 
 
 def _wrong(rule: str, where: str, what: str) -> Finding:
-    return Problem(rule, where, what), None
+    return Finding(Problem(rule, where, what))
 
 
-def _stale(rule: str, where: str, what: str, repair: Repair) -> Finding:
-    return Problem(rule, where, what, copy=True), repair
+def _stale(rule: str, where: str, what: str, session_id: str, repair: mending.Repair, rank: int = 0) -> Finding:
+    return Finding(Problem(rule, where, what, copy=True), mending.Work(session_id, rank, repair))
+
+
+# ---------------------------------------------------------------- windows
+
+
+def _pages(tx: Tx, query: Query, size: int, **given: Any) -> Iterator[list[Row]]:
+    """A table by its key, window by window. Each begins with the last key of the one before: so none is too small."""
+    after, seen = "", None
+    while True:
+        found = tx.all(query, after=after, limit=size, **given)
+        yield [row for row in found if row[0] != seen]
+        if len(found) < size:
+            return
+        after = seen = found[-1][0]
+
+
+Listing = list[tuple[str, int]]  # the lines that list a message: turn and number
+
+
+def _listing(tx: Tx, message_id: str, text: str | None) -> Listing:
+    """From the text that the engine made of them. An id of another program may have our separators in it."""
+    fields = [line.split(_FIELD) for line in text.split(_LINE)] if text else []
+    if all(len(each) == 2 for each in fields):
+        return sorted((turn_id, int(seq)) for turn_id, seq in fields)
+    return sorted((turn_id, seq) for turn_id, seq in tx.all(Q.lines_that_list, message=message_id))
 
 
 # ---------------------------------------------------------------- turns
 
 
-def _turns(tx: Tx, all_turns: dict[str, Row]) -> Iterator[Finding]:
-    told = {row[10]: True for row in all_turns.values() if row[10] and row[22]}
-    threads = _threads(all_turns, dict(tx.all(Q.messages_per_turn)))
-    for row in all_turns.values():
-        lines = tx.all(Q.stored_lines, turn=row[0])
-        yield from _leaves(lines, told, sealed=row[8] is not None)
-        if row[8] is None:
-            yield from _open_turn(tx, row)
-            continue
-        yield from _unlisted(tx, lines)
-        yield from _chain(row, lines, all_turns)
-        yield from _thread(row, threads[row[0]])
+class TurnRow(NamedTuple):
+    id: str
+    parent_id: str | None
+    session_id: str
+    kind: str
+    status: str
+    sealed_at: int | None
+    digest: bytes | None
+    depth: int
+    thread_tokens: int
+    thread_messages: int
+    response_id: str | None
+    parent_sealed_at: int | None
+    parent_digest: bytes | None
 
 
-def _leaves(lines: list[Row], told: dict[str, bool], *, sealed: bool) -> Iterator[Finding]:
-    owner = None
-    for _, kind, ref, salt, leaf, role, meta, _, part_type, data, message_id in lines:
-        if kind == "result" or (leaf is None and not sealed):
-            continue
-        owner = ref if kind == "message" else owner
-        if leaf is None or salt is None:
-            yield _wrong("altered", ref, f"the {kind} {ref} is sealed without its {'salt' if leaf else 'leaf'}")
-            continue
-        if kind == "part" and data is not None and message_id != owner:
-            yield _wrong("altered", ref, f"part {ref} was moved from message {owner} to {message_id}")
-        name, stored = (role, meta) if kind == "message" else (part_type, data)
-        if stored is None:
+class Line(NamedTuple):
+    """A line of a turn, and the row it is about. `size` is None where that is gone, `stored` where it is large."""
+
+    turn_id: str
+    seq: int
+    kind: str
+    ref: str
+    salt: bytes | None
+    leaf: bytes | None
+    name: str | None  # role or type
+    message_id: str | None  # of a part
+    size: int | None
+    stored: str | None
+
+
+def _turns(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
+    for turn_id in lineage.circles:
+        yield _wrong("parent", turn_id, f"turn {turn_id} comes from itself: its parents go round in a circle")
+    count = 0
+    for page in _pages(tx, Q.turns_beside_parents, TURNS):
+        proofs = {row[0]: _Proof(TurnRow(*row), lineage) for row in page}
+        yield from _prove(tx, proofs)
+        count += len(proofs)
+        progress(count)
+
+
+def _prove(tx: Tx, proofs: dict[str, _Proof]) -> Iterator[Finding]:
+    if not proofs:
+        return
+    first, last = min(proofs), max(proofs)
+    for line in _lines(tx, first, last):
+        if line.turn_id in proofs:
+            yield from proofs[line.turn_id].take(tx, line)
+    for turn_id, message_id, part_id in tx.all(Q.parts_of_listed, first=first, last=last):
+        if turn_id in proofs:
+            yield from proofs[turn_id].compare(message_id, part_id)
+    for proof in proofs.values():
+        yield from proof.conclude(tx)
+
+
+def _lines(tx: Tx, first: str, last: str) -> Iterator[Line]:
+    turn_id, seq = first, _BEFORE_ALL
+    while True:
+        found = [
+            Line(*row) for row in tx.all(Q.stored_lines, turn=turn_id, seq=seq, last=last, limit=ROWS, inline=INLINE)
+        ]
+        yield from found
+        if len(found) < ROWS:
+            return
+        turn_id, seq = found[-1][:2]
+
+
+def _stored(tx: Tx, line: Line) -> str | None:
+    """The text that a leaf is of; None if its row is gone."""
+    if line.size is None or line.stored is not None:
+        return line.stored
+    row = tx.one(Q.metadata_of_message if line.kind == "message" else Q.data_of_part, id=line.ref)
+    return row[0] if row else None
+
+
+class _Proof:
+    """One turn, while its lines come by."""
+
+    def __init__(self, row: TurnRow, lineage: Lineage) -> None:
+        self._row, self._lineage = row, lineage
+        self._is_sealed = row.sealed_at is not None
+        self._message: str | None = None  # the one whose parts come by
+        self._leaves: list[bytes] = []
+        self._messages: set[str] = set()  # that have a row
+        self._parts: set[str] = set()
+
+    def take(self, tx: Tx, line: Line) -> Iterator[Finding]:
+        if line.leaf is not None:
+            self._leaves.append(line.leaf)
+        if line.kind == "message" and line.size is not None:
+            self._messages.add(line.ref)
+        if line.kind == "part":
+            self._parts.add(line.ref)
+        if line.kind != "result" and (line.leaf is not None or self._is_sealed):
+            self._message = line.ref if line.kind == "message" else self._message
+            yield from self._leaf(tx, line)
+
+    def _leaf(self, tx: Tx, line: Line) -> Iterator[Finding]:
+        kind, ref = line.kind, line.ref
+        if line.leaf is None or line.salt is None:
+            yield _wrong("altered", ref, f"the {kind} {ref} is sealed without its {'salt' if line.leaf else 'leaf'}")
+            return
+        if kind == "part" and line.size is not None and line.message_id != self._message:
+            yield _wrong("altered", ref, f"part {ref} was moved from message {self._message} to {line.message_id}")
+        stored = _stored(tx, line)
+        if stored is None or line.name is None:
             yield _wrong("missing", ref, f"the {kind} {ref} is listed but its row is gone")
-            continue
-        if kind == "message":
-            stored = metadata.undress(stored, usage_told=told.get(ref, False))
-        if digests.leaf(salt, name, stored) != leaf:
+        elif digests.leaf(line.salt, line.name, self._given(line, stored)) != line.leaf:
             yield _wrong("altered", ref, f"the {kind} {ref} is not what was written: its digest does not fit")
 
+    def _given(self, line: Line, stored: str) -> str:
+        """As the caller gave it."""
+        if line.kind == "part":
+            return stored
+        return metadata.undress(stored, usage_told=line.ref in self._lineage.told)
 
-def _unlisted(tx: Tx, lines: list[Row]) -> Iterator[Finding]:
-    """Parts that another program added to a message after it was sealed: its readers see them, ours do not."""
-    listed = {line[2] for line in lines if line[1] == "part"}
-    for line in lines:
-        if line[1] == "message" and line[5] is not None:
-            for part_id, *_ in tx.all(Q.parts_of_message, message=line[2]):
-                if part_id not in listed:
-                    yield _wrong("unlisted", part_id, f"part {part_id} was added to message {line[2]} after its seal")
+    def compare(self, message_id: str, part_id: str) -> Iterator[Finding]:
+        """Parts that another program added to a message after it was sealed: its readers see them, ours do not."""
+        if self._is_sealed and message_id in self._messages and part_id not in self._parts:
+            yield _wrong("unlisted", part_id, f"part {part_id} was added to message {message_id} after its seal")
 
+    def conclude(self, tx: Tx) -> Iterator[Finding]:
+        if self._is_sealed:
+            yield from self._chain()
+            yield from self._thread()
+        else:
+            yield from _open_turn(tx, self._row)
 
-def _chain(row: Row, lines: list[Row], all_turns: dict[str, Row]) -> Iterator[Finding]:
-    parent = all_turns.get(row[1]) if row[1] else None
-    if row[1] and (parent is None or parent[8] is None):
-        yield _wrong("parent", row[0], f"turn {row[0]} has a parent {row[1]} that is not a sealed turn")
-        return
-    leaves = [line[4] for line in lines if line[4] is not None]
-    if digests.turn(parent[9] if parent else None, row[3], leaves) != row[9]:
-        yield _wrong("digest", row[0], f"the digest of turn {row[0]} does not fit its lines and its parent")
+    def _chain(self) -> Iterator[Finding]:
+        row = self._row
+        if row.parent_id and row.parent_sealed_at is None:
+            yield _wrong("parent", row.id, f"turn {row.id} has a parent {row.parent_id} that is not a sealed turn")
+        elif digests.turn(row.parent_digest, row.kind, self._leaves) != row.digest:
+            yield _wrong("digest", row.id, f"the digest of turn {row.id} does not fit its lines and its parent")
 
-
-Sums = tuple[int, int, int]  # depth, tokens, messages
-
-
-def _threads(all_turns: dict[str, Row], messages: dict[str, int]) -> dict[str, Sums]:
-    """What every turn's sums should be, from its ancestors' lines and usage alone."""
-    right: dict[str | None, Sums] = {None: (0, 0, 0)}
-    for turn_id in all_turns:
-        chain: dict[str, None] = {}  # in order, and quick to ask: a forged cycle ends it
-        at: str | None = turn_id
-        while at not in right and at in all_turns and at not in chain:
-            chain[at] = None
-            at = all_turns[at][1]
-        before = right.get(at, (0, 0, 0))
-        for each in reversed(chain):
-            tokens = Usage(*all_turns[each][11:16]).total
-            before = right[each] = (before[0] + 1, before[1] + tokens, before[2] + messages.get(each, 0))
-    return {key: value for key, value in right.items() if key is not None}
+    def _thread(self) -> Iterator[Finding]:
+        row, right = self._row, self._lineage.sums(self._row.id)
+        stored = (row.depth, row.thread_tokens, row.thread_messages)
+        if right is not None and right != stored:
+            what = f"depth, tokens, messages are {right}, not {stored}"
+            yield _stale("thread", row.id, what, row.session_id, mending.thread(row.id), rank=right.depth)
 
 
-def _thread(row: Row, right: Sums) -> Iterator[Finding]:
-    if right != (row[6], row[17], row[18]):
-
-        def repair(tx: Tx) -> None:
-            tx.run(Q.set_thread, turn=row[0], depth=right[0], tokens=right[1], messages=right[2])
-
-        yield _stale("thread", row[0], f"depth, tokens, messages are {right}, not {row[6], row[17], row[18]}", repair)
-
-
-def _open_turn(tx: Tx, row: Row) -> Iterator[Finding]:
+def _open_turn(tx: Tx, row: TurnRow) -> Iterator[Finding]:
     """Rows of a waiting turn are flushed, so they must equal the fold; a streaming turn's may lag."""
-    if row[4] != "waiting" or row[10] is None:
+    if row.status != "waiting" or row.response_id is None:
         return
     try:
-        turn = turns.load(tx, row[0])
+        turn = turns.load(tx, row.id)
     except (ChunkError, BadValue) as error:
-        yield _wrong("events", row[0], f"the chunks of open turn {row[0]} do not fold: {error}")
+        yield _wrong("events", row.id, f"the chunks of open turn {row.id} do not fold: {error}")
         return
-    stored = [part[3] for part in tx.all(Q.parts_of_message, message=row[10])]
-    right = [canonical.dump(turn.fold.part(i)) for i in range(len(turn.fold.parts))]
-    if stored != right:
-
-        def repair(tx: Tx) -> None:
-            for index in range(len(right)):
-                response.write_part(tx, turn, index)
-
-        yield _stale("part-rows", row[10], f"the part rows of waiting turn {row[0]} are not its fold", repair)
+    if not mending.part_rows_fit(tx, turn):
+        what = f"the part rows of waiting turn {row.id} are not its fold"
+        yield _stale("part-rows", row.response_id, what, row.session_id, mending.part_rows(row.id))
 
 
 # ---------------------------------------------------------------- sessions
 
 
-def _session(tx: Tx, row: Row) -> Iterator[Finding]:
-    session_id, agent = row[0], row[1]
-    for name, text in (("model_json", row[2]), ("permissions_json", row[3]), ("metadata_json", row[4])):
-        yield from _json(f"{session_id}.{name}", text)
-    messages = tx.all(Q.messages_of_session, session=session_id)
-    for message in messages:
-        yield from _json(f"{message[0]}.metadata_json", message[2])
-    yield from _rollups(row, messages)
-    if row[16] is None:
-        return
+class SessionRow(NamedTuple):
+    id: str
+    agent: str
+    model_json: str
+    permissions_json: str
+    metadata_json: str
+    input: int
+    output: int
+    reasoning: int
+    cache_read: int
+    cache_write: int
+    total: int
+    head_of: str | None  # None: it has no head
+    turn_id: str | None
+    revision: int
+    event_seq: int
+    preview: str | None
+    deleted_at: int | None
+    relation: str
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return (self.input, self.output, self.reasoning, self.cache_read, self.cache_write, self.total)
+
+
+class Message(NamedTuple):
+    """A row of a session, and the lines that list it."""
+
+    id: str
+    role: str
+    metadata: str
+    created_at: int
+    lines: Listing
+
+
+def _sessions(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
+    count = 0
+    for page in _pages(tx, Q.all_sessions, TURNS):
+        for row in page:
+            yield from _session(tx, SessionRow(*row), lineage)
+        count += len(page)
+        progress(count)
+
+
+def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
+    for name in ("model_json", "permissions_json", "metadata_json"):
+        yield from _json(f"{row.id}.{name}", getattr(row, name))
+    sight, tokens, order = _Sight(row, lineage), Usage(), list[tuple[int, int, Message]]()
+    for message in _messages(tx, row.id):
+        yield from _json(f"{message.id}.metadata_json", message.metadata)
+        if message.role == "assistant":
+            tokens += mending.usage_in(message.metadata)
+        if row.head_of is not None:
+            yield from sight.message(message)
+            on_path = [line for line in message.lines if lineage.is_on_path(line[0], row.turn_id)]
+            order += ((lineage.depth(turn_id), seq, message) for turn_id, seq in on_path)
+    yield from _rollups(row, tokens)
+    if row.head_of is not None:
+        yield from _with_head(tx, row, sight, order)
+
+
+def _with_head(tx: Tx, row: SessionRow, sight: _Sight, order: list[tuple[int, int, Message]]) -> Iterator[Finding]:
+    yield from _copies(tx, row.id, sight)
+    yield from _times(message for _, _, message in sorted(order, key=itemgetter(0, 1)))
+    yield from _preview(tx, row)
     yield from _reflog(tx, row)
-    yield from _hidden(tx, row, messages)
-    yield from _times(tx, row)
-    right = previews.recompute(tx, session_id)
-    if right != row[14]:
-
-        def repair(tx: Tx) -> None:
-            tx.run(Q.set_preview, session=session_id, preview=right)
-
-        yield _stale("preview", session_id, f"the preview is {right!r}, not {row[14]!r}", repair)
-    newest = tx.one(Q.max_event, session=session_id)
-    lines = tx.all(Q.history, session=session_id)
-    if lines and lines[-1][0] > row[13]:
-        yield _wrong("numbers", session_id, f"event numbers go to {lines[-1][0]}, the head says {row[13]} ({newest})")
-    if lines and lines[0][6] is not None and lines[0][6] != f"agent {agent}":
-        yield _wrong("agent", session_id, f"the session was opened with {lines[0][6]}, its row says {agent!r}")
 
 
-def _rollups(row: Row, messages: list[Row]) -> Iterator[Finding]:
-    right = Usage()
-    for _, role, text, _, _ in messages:
-        if role == "assistant" and '"usage"' in text:
-            right += Usage.from_metadata(_parsed(text)) or Usage()
-    if (*right.counts(), right.total) != row[5:11]:
-
-        def repair(tx: Tx) -> None:
-            tx.run(Q.set_rollups, session=row[0], total=right.total, **right.columns())
-
-        yield _stale("rollups", row[0], f"the session's tokens are {right.counts()}, not {row[5:10]}", repair)
-
-
-def _reflog(tx: Tx, row: Row) -> Iterator[Finding]:
-    session_id, link, revision = row[0], b"", -1
-    lines = tx.all(Q.history, session=session_id)
-    for line in lines:
-        right = heads.line_link(link, session_id, *line[:7])
-        if right != line[7] or line[3] != revision + 1:
-            yield _wrong("reflog", session_id, f"line {line[0]} of the reflog is not what was written")
+def _messages(tx: Tx, session_id: str) -> Iterator[Message]:
+    at, after, given = _BEFORE_ALL, "", {"session": session_id, "limit": ROWS, "line": _LINE, "field": _FIELD}
+    while True:
+        found = tx.all(Q.messages_of_session, at=at, after=after, **given)
+        for after, role, text, at, lines in found:
+            yield Message(after, role, text, at, _listing(tx, after, lines))
+        if len(found) < ROWS:
             return
-        link, revision = line[7], line[3]
-    if not lines or (lines[-1][2], lines[-1][3]) != (row[11], row[12]):
-        yield _wrong("head", session_id, "the head is not where the last line of its reflog left it")
 
 
-def _hidden(tx: Tx, row: Row, messages: list[Row]) -> Iterator[Finding]:
-    session_id, turn_id, revision = row[0], row[11], row[12]
-    found = tx.all(Q.visible_messages, turn=turn_id, session=session_id, revision=revision)
-    visible = set() if row[15] is not None else {r[0] for r in found}
-    queued = {r[0] for r in tx.all(Q.queued_messages, session=session_id)}
-    for message_id, _, text, _, listed in messages:
-        if message_id in queued:
+def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
+    message_id, copy_id = "", ""
+    given = {"session": session_id, "limit": ROWS, "line": _LINE, "field": _FIELD}
+    while True:
+        found = tx.all(Q.copies_of_session, message=message_id, after=copy_id, **given)
+        for copy_id, message_id, text, lines in found:
+            if text is not None:  # its row is there
+                yield from sight.row(copy_id, message_id, text, _listing(tx, message_id, lines))
+        if len(found) < ROWS:
+            return
+
+
+class _Sight:
+    """Which rows of a session its readers should see."""
+
+    def __init__(self, row: SessionRow, lineage: Lineage) -> None:
+        self._session_id = row.id
+        found = [] if row.deleted_at is not None else lineage.open_turns(row.id)
+        standing = {each.id for each in found if each.base_revision == row.revision and each.status != "pending"}
+        self._view = View(lineage, None if row.deleted_at is not None else row.turn_id, standing)
+        self._pending = {each.id for each in lineage.open_turns(row.id) if each.status == "pending"}
+
+    def message(self, message: Message) -> Iterator[Finding]:
+        text = message.metadata
+        if any(turn_id in self._pending for turn_id, _ in message.lines):
             if metadata.is_hidden(text) or not metadata.is_queued(text):
-                yield _wrong("queued_at", message_id, f"message {message_id} waits in the queue, and its row says not")
-        elif listed and metadata.is_hidden(text) == (message_id in visible):
-            yield _stale_stamp(message_id, text, hide=message_id not in visible)
-        elif listed and metadata.is_queued(text):
-            yield _wrong("queued_at", message_id, f"message {message_id} does not wait in the queue, its row says so")
-    for copy_id, message_id, text in tx.all(Q.copies_of_session, session=session_id):
-        if metadata.is_hidden(text) == (message_id in visible):
-            yield _stale_stamp(copy_id, text, hide=message_id not in visible)
+                what = f"message {message.id} waits in the queue, and its row says not"
+                yield _wrong("queued_at", message.id, what)
+        elif message.lines:
+            stale = list(self.row(message.id, message.id, text, message.lines))
+            yield from stale
+            if not stale and metadata.is_queued(text):
+                what = f"message {message.id} does not wait in the queue, its row says so"
+                yield _wrong("queued_at", message.id, what)
+
+    def row(self, row_id: str, message_id: str, text: str, lines: Listing) -> Iterator[Finding]:
+        """A message, or a copy of one, and the lines that list the message."""
+        is_shown = any(self._view.shows(turn_id) for turn_id, _ in lines)
+        if metadata.is_hidden(text) == is_shown:
+            what = "is in its session's transcript, yet hidden"
+            if not is_shown:
+                what = "is not in its session's transcript, yet not hidden"
+            repair = mending.stamp(row_id, message_id)
+            yield _stale("hidden_at", row_id, f"message {row_id} {what}", self._session_id, repair)
 
 
-def _stale_stamp(message_id: str, text: str, *, hide: bool) -> Finding:
-    def repair(tx: Tx) -> None:
-        now = now_ms()
-        right = metadata.hide(text, now) if hide else metadata.unhide(text)
-        tx.run(Q.set_message_metadata, id=message_id, metadata=right, now=now)
-
-    what = (
-        "is not in its session's transcript, yet not hidden" if hide else "is in its session's transcript, yet hidden"
-    )
-    return _stale("hidden_at", message_id, f"message {message_id} {what}", repair)
+def _rollups(row: SessionRow, right: Usage) -> Iterator[Finding]:
+    tokens = (*right.counts(), right.total)
+    if tokens != row.tokens:
+        what = f"the tokens of session {row.id} (and their sum) are {tokens}, not {row.tokens}"
+        yield _stale("rollups", row.id, what, row.id, mending.rollups)
 
 
-def _times(tx: Tx, row: Row) -> Iterator[Finding]:
+def _times(path: Iterable[Message]) -> Iterator[Finding]:
     """Along a path, the rows written in this session have rising times; another program's may not fit."""
-    homes = {r[0]: r[3] for r in tx.all(Q.messages_of_session, session=row[0])}
     last = 0
-    for message in transcript.read_path(tx, row[11]):
-        at = homes.get(message.id)
-        if at is None:
-            continue
-        if at <= last:
+    for message in path:
+        if message.created_at <= last:
             yield _wrong("time", message.id, f"message {message.id} has a created_at before the one it follows")
-        last = max(last, at)
+        last = max(last, message.created_at)
+
+
+def _preview(tx: Tx, row: SessionRow) -> Iterator[Finding]:
+    if row.relation == "fork" and row.preview is not None:
+        return  # what it was given by its origin is a fact of its own
+    right = previews.recompute(tx, row.id)
+    if right != row.preview:
+        what = f"the preview is {right!r}, not {row.preview!r}"
+        yield _stale("preview", row.id, what, row.id, mending.preview)
+
+
+class Move(NamedTuple):
+    """A line of the reflog."""
+
+    seq: int
+    kind: str
+    turn_id: str | None
+    revision: int
+    at: int
+    ref_seq: int | None
+    reason: str | None
+    link: bytes
+
+
+def _reflog(tx: Tx, row: SessionRow) -> Iterator[Finding]:
+    first = last = None
+    is_whole, link, revision = True, b"", -1
+    for last in _moves(tx, row.id):
+        first = first or last
+        right = heads.line_link(link, row.id, *last[:7])
+        if is_whole and (right != last.link or last.revision != revision + 1):
+            is_whole = False
+            yield _wrong("reflog", row.id, f"line {last.seq} of the reflog is not what was written")
+        link, revision = last.link, last.revision
+    if is_whole and (last is None or (last.turn_id, last.revision) != (row.turn_id, row.revision)):
+        yield _wrong("head", row.id, "the head is not where the last line of its reflog left it")
+    if last is not None and last.seq > row.event_seq:
+        newest = tx.one(Q.max_event, session=row.id)
+        yield _wrong("numbers", row.id, f"event numbers go to {last.seq}, the head says {row.event_seq} ({newest})")
+    if first is not None and first.reason is not None and first.reason != f"agent {row.agent}":
+        yield _wrong("agent", row.id, f"the session was opened with {first.reason}, its row says {row.agent!r}")
+
+
+def _moves(tx: Tx, session_id: str) -> Iterator[Move]:
+    after = _BEFORE_ALL
+    while True:
+        found = [Move(*row) for row in tx.all(Q.lines_of_session, session=session_id, after=after, limit=ROWS)]
+        yield from found
+        if len(found) < ROWS:
+            return
+        after = found[-1].seq
 
 
 # ---------------------------------------------------------------- rows
 
 
-def _rows(tx: Tx) -> Iterator[Finding]:
-    for part_id, own, right in tx.all(Q.misplaced_parts):
+def _rows(tx: Tx, lineage: Lineage) -> Iterator[Finding]:
+    for page in _pages(tx, Q.homes_of_messages, ROWS, line=_LINE, field=_FIELD):
+        yield from _homes(tx, page, lineage)
+    for page in _pages(tx, Q.columns_of_parts, ROWS, inline=INLINE):
+        for row in page:
+            yield from _columns(tx, *row)
+    for page in _pages(tx, Q.all_prompts, TURNS, inline=INLINE):
+        for digest, _, body in page:
+            if body is None:
+                (body,) = tx.one(Q.get_prompt, digest=digest) or ("",)
+            if sha256(body.encode()).hexdigest() != digest:
+                yield _wrong("prompt", digest, f"the system prompt {digest} is not what it is named by")
+    for page in _pages(tx, Q.heads_beside_sessions, ROWS):
+        for session_id, found in page:
+            if found is None:
+                yield _wrong("missing", session_id, f"the row of session {session_id} is gone")
+
+
+def _homes(tx: Tx, page: list[Row], lineage: Lineage) -> Iterator[Finding]:
+    """Messages of ours: a turn of their own session lists them, and their parts are numbered."""
+    ours = set()
+    for message_id, session_id, text in page:
+        lines = _listing(tx, message_id, text)
+        if lines:
+            ours.add(message_id)
+        if lines and not any(lineage.home(turn_id) == session_id for turn_id, _ in lines):
+            yield _wrong("home", message_id, f"message {message_id} was not written in session {session_id}")
+    if not ours:
+        return
+    for message_id, count, first, last, distinct in tx.all(Q.places_of_parts, first=min(ours), last=max(ours)):
+        if message_id in ours and (first, last, distinct) != (0, count - 1, count):
+            yield _wrong("index", message_id, f"the parts of message {message_id} are not numbered 0 to n-1")
+
+
+def _columns(
+    tx: Tx,
+    part_id: str,
+    own: str,
+    right: str | None,
+    kind: str,
+    call: str | None,
+    state: str | None,
+    size: int | None,
+    data: str | None,
+) -> Iterator[Finding]:
+    if right is not None and own != right:
         yield _wrong("home", part_id, f"part {part_id} says session {own}, its message says {right}")
-    for message_id, session_id in tx.all(Q.homeless_messages):
-        yield _wrong("home", message_id, f"message {message_id} was not written in session {session_id}")
-    for message_id, *_ in tx.all(Q.uneven_messages):
-        yield _wrong("index", message_id, f"the parts of message {message_id} are not numbered 0 to n-1")
-    for part_id, kind, data, call, state in tx.all(Q.hoisted_parts):
-        part = _parsed(data)
-        if not isinstance(part, dict) or part.get("type") != kind or rows.tool_columns(part) != (call, state):
-            yield _wrong("columns", part_id, f"the columns of part {part_id} do not say what its data_json says")
-    for digest, body in tx.all(Q.all_prompts):
-        if sha256(body.encode()).hexdigest() != digest:
-            yield _wrong("prompt", digest, f"the system prompt {digest} is not what it is named by")
-    for (session_id,) in tx.all(Q.heads_without_session):
-        yield _wrong("missing", session_id, f"the row of session {session_id} is gone")
+    if size is None:  # no tool's
+        return
+    if data is None:
+        (data,) = tx.one(Q.data_of_part, id=part_id) or ("",)
+    part = _parsed(data)
+    if not isinstance(part, dict) or part.get("type") != kind or rows.tool_columns(part) != (call, state):
+        yield _wrong("columns", part_id, f"the columns of part {part_id} do not say what its data_json says")
 
 
 def _json(where: str, text: str) -> Iterator[Finding]:
