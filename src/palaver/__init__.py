@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreGone,
         StoreReadOnly,
+        StoreTimeout,
         StoreUnavailable,
         TriggerConflict,
         TriggerFired,
@@ -76,8 +77,8 @@ _HOMES = {
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
-        "StoreError StoreFull StoreGone StoreReadOnly StoreUnavailable TriggerConflict TriggerFired TurnNotFound "
-        "TurnSealed TurnWaiting UnsafeFileSystem UsageConflict"
+        "StoreError StoreFull StoreGone StoreReadOnly StoreTimeout StoreUnavailable TriggerConflict TriggerFired "
+        "TurnNotFound TurnSealed TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
@@ -135,6 +136,7 @@ __all__ = [
     "StoreFull",
     "StoreGone",
     "StoreReadOnly",
+    "StoreTimeout",
     "StoreUnavailable",
     "StoredMessage",
     "TriggerConflict",
