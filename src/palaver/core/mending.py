@@ -56,7 +56,7 @@ class Locked:
         return [row[:3] for row in self.tx.all(Q.open_turns, session=self.session_id)]
 
 
-Repair = Callable[[Locked], bool]  # True: it rewrote something
+Repair = Callable[[Locked], None]  # looks again, and rewrites what is still wrong
 
 
 class Work(NamedTuple):
@@ -65,14 +65,13 @@ class Work(NamedTuple):
     repair: Repair
 
 
-def mend(db: Database, lineage: Lineage, work: list[Work]) -> int:
-    """Carry out repairs, session by session; how many were still needed."""
-    mended = 0
+def mend(db: Database, lineage: Lineage, work: list[Work]) -> None:
+    """Carry out repairs, session by session."""
     for session_id, some in _batches(work):
         with db.write(hard=True) as tx:
             locked = Locked(tx, session_id, lineage)
-            mended += sum(each.repair(locked) for each in some)
-    return mended
+            for each in some:
+                each.repair(locked)
 
 
 def _batches(work: list[Work]) -> Iterator[tuple[str, list[Work]]]:
@@ -91,31 +90,23 @@ def _batches(work: list[Work]) -> Iterator[tuple[str, list[Work]]]:
 def thread(turn_id: str) -> Repair:
     """A turn's sums are its parent's and its own. The parent's are right by now."""
 
-    def repair(locked: Locked) -> bool:
+    def repair(locked: Locked) -> None:
         row = locked.tx.one(Q.sums_beside_parent, turn=turn_id)
-        if row is None:
-            return False
-        depth, tokens, messages, before_depth, before_tokens, before_messages, listed, *counts = row
-        right = Sums(before_depth + 1, before_tokens + Usage(*counts).total, before_messages + listed)
-        if right == (depth, tokens, messages):
-            return False
-        locked.tx.run(Q.set_thread, turn=turn_id, **right._asdict())
-        return True
+        if row is not None:
+            depth, tokens, messages, listed, *counts = row
+            right = Sums(depth + 1, tokens + Usage(*counts).total, messages + listed)
+            locked.tx.later(Q.set_thread, turn=turn_id, **right._asdict())
 
     return repair
 
 
 def part_rows(turn_id: str) -> Repair:
-    def repair(locked: Locked) -> bool:
+    def repair(locked: Locked) -> None:
         row = locked.tx.one(Q.get_turn, turn=turn_id)
-        if row is None or row[4] != "waiting":
-            return False
-        turn = turns.load(locked.tx, turn_id)
-        if part_rows_fit(locked.tx, turn):
-            return False
-        for index in range(len(turn.fold.parts)):
-            response.write_part(locked.tx, turn, index)
-        return True
+        if row is not None and row[4] == "waiting":
+            turn = turns.load(locked.tx, turn_id)
+            for index in range(len(turn.fold.parts)):
+                response.write_part(locked.tx, turn, index)
 
     return repair
 
@@ -127,12 +118,9 @@ def part_rows_fit(tx: Tx, turn: turns.OpenTurn) -> bool:
     return stored == [canonical.dump(turn.fold.part(index)) for index in range(len(turn.fold.parts))]
 
 
-def rollups(locked: Locked) -> bool:
+def rollups(locked: Locked) -> None:
     right = sum((usage_in(text) for (text,) in locked.tx.all(Q.usage_texts, session=locked.session_id)), Usage())
-    if (*right.counts(), right.total) == locked.tx.one(Q.get_rollups, session=locked.session_id):
-        return False
-    locked.tx.run(Q.set_rollups, session=locked.session_id, total=right.total, **right.columns())
-    return True
+    locked.tx.later(Q.set_rollups, session=locked.session_id, total=right.total, **right.columns())
 
 
 def usage_in(text: str) -> Usage:
@@ -147,30 +135,23 @@ def _parsed(text: str) -> object:
         return None
 
 
-def preview(locked: Locked) -> bool:
-    row = locked.tx.one(Q.read_head, session=locked.session_id)
+def preview(locked: Locked) -> None:
     right = previews.recompute(locked.tx, locked.session_id)
-    if row is None or right == row[10]:
-        return False
-    locked.tx.run(Q.set_preview, session=locked.session_id, preview=right)
-    return True
+    locked.tx.later(Q.set_preview, session=locked.session_id, preview=right)
 
 
 def stamp(row_id: str, message_id: str) -> Repair:
     """hidden_at of a row that stands for a message, itself or as a copy."""
 
-    def repair(locked: Locked) -> bool:
+    def repair(locked: Locked) -> None:
         row = locked.tx.one(Q.get_message, id=row_id)
         listed = [turn_id for turn_id, _ in locked.tx.all(Q.lines_that_list, message=message_id)]
         if row is None or not listed or not locked.queued.isdisjoint(listed):
-            return False
+            return
         _, _, _, text, _ = row
-        is_shown = any(map(locked.view.shows, listed))
-        if metadata.is_hidden(text) != is_shown:
-            return False
-        now = now_ms()
-        right = metadata.unhide(text) if is_shown else metadata.hide(text, now)
-        locked.tx.run(Q.set_message_metadata, id=row_id, metadata=right, now=now)
-        return True
+        is_shown, now = any(map(locked.view.shows, listed)), now_ms()
+        if metadata.is_hidden(text) == is_shown:
+            right = metadata.unhide(text) if is_shown else metadata.hide(text, now)
+            locked.tx.later(Q.set_message_metadata, id=row_id, metadata=right, now=now)
 
     return repair

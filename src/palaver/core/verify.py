@@ -42,16 +42,19 @@ def check(tx: Tx, progress: Progress | None = None) -> list[Problem]:
 
 
 def fix(db: Database, progress: Progress | None = None) -> list[Problem]:
-    """Rewrite the copies that are wrong; what is left is truth that was altered. A copy may rest on another one (a
-    fork's preview on its origin's), so it goes on while that changes anything."""
-    for _ in range(_ROUNDS):
+    """Rewrite the copies that are wrong; what is left is truth that was altered. A copy may rest on another one, so it
+    goes on while that changes anything."""
+    before: list[Problem] | None = None
+    for rounds_left in reversed(range(_ROUNDS)):  # beside writers, one more may always be found
         with db.read() as tx:
             lineage = Lineage(_edges(tx))
             found = list(_findings(tx, lineage, progress or _nobody))
-        if not mending.mend(db, lineage, [finding.work for finding in found if finding.work]):
-            return [finding.problem for finding in found]
-    with db.read() as tx:
-        return check(tx, progress)
+        problems, work = [finding.problem for finding in found], [finding.work for finding in found if finding.work]
+        if not work or problems == before or not rounds_left:
+            break
+        mending.mend(db, lineage, work)
+        before = problems
+    return problems
 
 
 def _nobody(turns: int, sessions: int) -> None:

@@ -105,9 +105,8 @@ SELECT s.id FROM chat_sessions s WHERE s.id = :session
 ;
 
 -- name: sums_beside_parent
--- Of a sealed turn: what it has, what its parent has, and what it adds.
-SELECT t.depth, t.thread_tokens, t.thread_messages,
-       coalesce(p.depth, 0), coalesce(p.thread_tokens, 0), coalesce(p.thread_messages, 0),
+-- Of a sealed turn: what its parent has, and what it adds.
+SELECT coalesce(p.depth, 0), coalesce(p.thread_tokens, 0), coalesce(p.thread_messages, 0),
        (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id),
        t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write
   FROM turns t LEFT JOIN turns p ON p.id = t.parent_id WHERE t.id = :turn AND t.sealed_at IS NOT NULL;
@@ -118,10 +117,6 @@ UPDATE turns SET depth = :depth, thread_tokens = :tokens, thread_messages = :mes
 -- name: usage_texts
 SELECT metadata_json FROM chat_messages
  WHERE session_id = :session AND role = 'assistant' AND metadata_json LIKE '%"usage"%';
-
--- name: get_rollups
-SELECT prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens FROM chat_sessions
- WHERE id = :session;
 
 -- name: set_rollups
 UPDATE chat_sessions SET prompt_tokens = :input, completion_tokens = :output, reasoning_tokens = :reasoning,
