@@ -22,7 +22,7 @@ from ..model import Problem, Usage
 from . import digests, heads, mending, metadata, previews, rows, turns
 from .lineage import Edge, Lineage, View
 
-ROWS, TURNS = 500, 200  # in a window; two at least
+ROWS, TURNS, SESSIONS = 500, 200, 50  # in a window; two at least
 INLINE = 8 << 10  # bytes of a value that is read with others; what is larger is read alone
 _ROUNDS = 10
 _BEFORE_ALL = -(1 << 62)  # a time, a number
@@ -306,7 +306,7 @@ class Message(NamedTuple):
 
 def _sessions(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
     count = 0
-    for page in _pages(tx, Q.all_sessions, TURNS):
+    for page in _pages(tx, Q.all_sessions, SESSIONS):
         for row in page:
             yield from _session(tx, SessionRow(*row), lineage)
         count += len(page)
@@ -338,23 +338,34 @@ def _with_head(tx: Tx, row: SessionRow, sight: _Sight, order: list[tuple[int, in
 
 
 def _messages(tx: Tx, session_id: str) -> Iterator[Message]:
-    at, after, given = _BEFORE_ALL, "", {"session": session_id, "limit": ROWS, "line": _LINE, "field": _FIELD}
+    at, after = _BEFORE_ALL, ""
     while True:
-        found = tx.all(Q.messages_of_session, at=at, after=after, **given)
+        found = tx.all(Q.messages_of_session, session=session_id, at=at, after=after, **_with_lines())
         for after, role, text, at, lines in found:
-            yield Message(after, role, text, at, _listing(tx, after, lines))
+            yield Message(after, role, _metadata(tx, after, text), at, _listing(tx, after, lines))
         if len(found) < ROWS:
             return
 
 
+def _with_lines() -> dict[str, Any]:
+    """How a window of rows with the lines that list them is asked for."""
+    return {"limit": ROWS, "inline": INLINE, "line": _LINE, "field": _FIELD}
+
+
+def _metadata(tx: Tx, message_id: str, text: str | None) -> str:
+    """What came with its row, unless it is large."""
+    if text is None:
+        (text,) = tx.one(Q.metadata_of_message, id=message_id) or ("{}",)
+    return text
+
+
 def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
     message_id, copy_id = "", ""
-    given = {"session": session_id, "limit": ROWS, "line": _LINE, "field": _FIELD}
     while True:
-        found = tx.all(Q.copies_of_session, message=message_id, after=copy_id, **given)
-        for copy_id, message_id, text, lines in found:
-            if text is not None:  # its row is there
-                yield from sight.row(copy_id, message_id, text, _listing(tx, message_id, lines))
+        found = tx.all(Q.copies_of_session, session=session_id, message=message_id, after=copy_id, **_with_lines())
+        for copy_id, message_id, row_id, text, lines in found:
+            if row_id is not None:
+                yield from sight.row(copy_id, message_id, _metadata(tx, row_id, text), _listing(tx, message_id, lines))
         if len(found) < ROWS:
             return
 

@@ -42,7 +42,7 @@ SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.promp
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id >= :after ORDER BY s.id LIMIT :limit;
 
 -- name: messages_of_session
-SELECT m.id, m.role, m.metadata_json, m.created_at,
+SELECT m.id, m.role, CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END, m.created_at,
        (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
          WHERE e.ref = m.id AND e.kind = 'message')
   FROM chat_messages m
@@ -50,7 +50,7 @@ SELECT m.id, m.role, m.metadata_json, m.created_at,
 
 -- name: copies_of_session
 -- And the lines that list what they are copies of.
-SELECT c.copy_id, c.message_id, m.metadata_json,
+SELECT c.copy_id, c.message_id, m.id, CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END,
        (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
          WHERE e.ref = c.message_id AND e.kind = 'message')
   FROM copies c LEFT JOIN chat_messages m ON m.id = c.copy_id
