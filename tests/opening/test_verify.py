@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver.core import verify
+from palaver.core import windows
 from palaver.db.transactions import Statements
 from palaver.testing import ask
 
@@ -152,7 +152,7 @@ def test_progress_is_told_to_the_end(sealed: str) -> None:
 def windows_of(size: int, inline: int) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in (("ROWS", size), ("TURNS", size), ("SESSIONS", size), ("INLINE", inline)):
-            patch.setattr(verify, name, value)
+            patch.setattr(windows, name, value)
         yield
 
 

@@ -11,7 +11,8 @@ import apsw
 import pytest
 
 import palaver
-from palaver.core import mending, verify
+from palaver.core import mending, standing
+from palaver.core.findings import Finding, stale
 from palaver.model import Usage
 
 from . import live
@@ -63,14 +64,14 @@ def test_a_check_writes_nothing_and_takes_no_lock(store: palaver.Store) -> None:
 def sums_of_the_check(patch: pytest.MonkeyPatch) -> None:
     """Write what the check found to be right."""
 
-    def found(row: verify.SessionRow, right: Usage) -> Iterator[verify.Finding]:
+    def found(row: standing.SessionRow, right: Usage) -> Iterator[Finding]:
         def repair(locked: mending.Locked) -> None:
-            locked.tx.run(verify.Q.set_rollups, session=row.id, total=right.total, **right.columns())
+            locked.tx.run(mending.Q.set_rollups, session=row.id, total=right.total, **right.columns())
 
         if (*right.counts(), right.total) != row.tokens:
-            yield verify._stale("rollups", row.id, "", row.id, repair)
+            yield stale("rollups", row.id, "", row.id, repair)
 
-    patch.setattr(verify, "_rollups", found)
+    patch.setattr(standing, "_rollups", found)
 
 
 def stamps_of_the_check(patch: pytest.MonkeyPatch) -> None:
