@@ -6,8 +6,8 @@ the way.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator
-from operator import itemgetter
+from collections.abc import Callable, Iterator
+from operator import attrgetter
 from typing import NamedTuple
 
 from ..db.database import Tx
@@ -53,6 +53,15 @@ class Message(NamedTuple):
     lines: windows.Listing
 
 
+class OnPath(NamedTuple):
+    """Where a message of a session is on its path."""
+
+    depth: int
+    seq: int
+    id: str
+    created_at: int
+
+
 def compare(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
     count = 0
     for page in windows.pages(tx, Q.all_sessions, windows.SESSIONS):
@@ -65,23 +74,23 @@ def compare(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterat
 def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
     for name in ("model_json", "permissions_json", "metadata_json"):
         yield from check_json(f"{row.id}.{name}", getattr(row, name))
-    sight, tokens, order = _Sight(row, lineage), Usage(), list[tuple[int, int, Message]]()
+    sight, tokens, path = _Sight(row, lineage), Usage(), list[OnPath]()
     for message in _messages(tx, row.id):
         yield from check_json(f"{message.id}.metadata_json", message.metadata)
         if message.role == "assistant":
             tokens += mending.usage_in(message.metadata)
         if row.head_of is not None:
             yield from sight.message(message)
-            on_path = [line for line in message.lines if lineage.is_on_path(line[0], row.turn_id)]
-            order += ((lineage.depth(turn_id), seq, message) for turn_id, seq in on_path)
+            lines = [line for line in message.lines if lineage.is_on_path(line[0], row.turn_id)]
+            path += (OnPath(lineage.depth(turn_id), seq, message.id, message.created_at) for turn_id, seq in lines)
     yield from _rollups(row, tokens)
     if row.head_of is not None:
-        yield from _with_head(tx, row, sight, order)
+        yield from _with_head(tx, row, sight, path)
 
 
-def _with_head(tx: Tx, row: SessionRow, sight: _Sight, order: list[tuple[int, int, Message]]) -> Iterator[Finding]:
+def _with_head(tx: Tx, row: SessionRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
     yield from _copies(tx, row.id, sight)
-    yield from _times(message for _, _, message in sorted(order, key=itemgetter(0, 1)))
+    yield from _times(sorted(path, key=attrgetter("depth", "seq")))
     yield from _preview(tx, row)
     yield from _reflog(tx, row)
 
@@ -159,7 +168,7 @@ def _rollups(row: SessionRow, right: Usage) -> Iterator[Finding]:
         yield stale("rollups", row.id, what, row.id, mending.rollups)
 
 
-def _times(path: Iterable[Message]) -> Iterator[Finding]:
+def _times(path: list[OnPath]) -> Iterator[Finding]:
     """Along a path, the rows written in this session have rising times; another program's may not fit."""
     last = 0
     for message in path:
