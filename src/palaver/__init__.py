@@ -48,6 +48,7 @@ if TYPE_CHECKING:
         StoreFull,
         StoreGone,
         StoreReadOnly,
+        StoreTimeout,
         StoreUnavailable,
         TooManyFiles,
         TriggerConflict,
@@ -78,8 +79,8 @@ _HOMES = {
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
-        "StoreError StoreFull StoreGone StoreReadOnly StoreUnavailable TooManyFiles TriggerConflict TriggerFired "
-        "TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
+        "StoreError StoreFull StoreGone StoreReadOnly StoreTimeout StoreUnavailable TooManyFiles TriggerConflict "
+        "TriggerFired TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
@@ -137,6 +138,7 @@ __all__ = [
     "StoreFull",
     "StoreGone",
     "StoreReadOnly",
+    "StoreTimeout",
     "StoreUnavailable",
     "StoredMessage",
     "TooManyFiles",

@@ -29,6 +29,7 @@ PalaverError
 ├── HeadConflict             another writer moved the head first; never retried inside
 └── StoreError               the store itself
     ├── StoreBusy            a lock was not to be had in time; retried inside until the deadline
+    ├── StoreTimeout         a statement took longer than it may; nothing was locked
     ├── StoreUnavailable     the server cannot be reached, or was lost on the way
     ├── StoreReadOnly        the file or its directory cannot be written, or readonly=True; `verb` was refused
     ├── StoreFull
@@ -271,6 +272,18 @@ class StoreBusy(StoreError):
         self.path = path
         self.holder = holder
         self.waited = waited
+
+
+class StoreTimeout(StoreError):
+    """The server was stopped in the middle of a long answer. Nobody held a lock: the same again takes as long."""
+
+    def __init__(self, path: str, allowed: float) -> None:
+        super().__init__(
+            f"{path} was asked for something that takes longer than {allowed:.1f} s (nothing was locked, nothing was "
+            "changed); ask for less at a time, or raise `timeout`"
+        )
+        self.path = path
+        self.allowed = allowed
 
 
 class StoreUnavailable(StoreError):

@@ -5,7 +5,7 @@ from __future__ import annotations
 import builtins
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
@@ -48,6 +48,8 @@ else:
 
 _ENGINE = ("create", "durability", "readonly", "timeout")
 _POSTGRES = ("lease", "pooler")
+_CLOSING = 0.1  # seconds that `close` trims for
+_REST = 0.005  # between two slices of a trim
 _STORE = ("save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after", "recover_every")
 
 
@@ -144,6 +146,7 @@ class Store:
         self._keeper = Keeper(self._chores)
         self._recovered_at = self._renewed_at = monotonic()
         self._trim_at: float | None = None
+        self._due: builtins.list[trimming.Due] = []  # for the keeper: what it is trimming
         self._begin(events)
 
     def _begin(self, events: str | None) -> None:
@@ -177,7 +180,7 @@ class Store:
             stack.callback(self.db.close)
             stack.callback(self._owner.leave, self.db)
             if self._has_streamed:
-                stack.callback(self.trim)
+                stack.callback(self._trim, self._trim_after, _CLOSING)  # what is left is the next one's work
             begun = sorted(self._open.values(), key=lambda turn: turn._began)  # which is not as they were taken up
             for turn in reversed(begun):  # a stack: the first begun is the first to end
                 stack.callback(_abort, turn)
@@ -249,26 +252,31 @@ class Store:
         """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
         parts hold what they said. Done by itself a little after each seal."""
         self._refuse_if_readonly()
-        before = now_ms() - round((self._trim_after if older_than is None else older_than) * 1000)
-        gone = 0
+        return self._trim(self._trim_after if older_than is None else older_than)
+
+    def _trim(self, older_than: float, seconds: float | None = None) -> int:
+        """Slice after slice, until nothing is due, or so long."""
+        began, before, gone = monotonic(), now_ms() - round(older_than * 1000), 0
         while True:
             with self.db.read() as tx:
                 found = trimming.due(tx, before)
             if not found:
                 return gone
             while found:
+                if seconds is not None and monotonic() - began >= seconds:
+                    return gone
                 with self.db.write() as tx:
                     gone += trimming.trim_some(tx, found)
 
-    def verify(self, *, fix: bool = False) -> list[Problem]:
-        """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth."""
+    def verify(self, *, fix: bool = False, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+        """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth.
+        `progress` is called now and then, with how many turns and sessions were looked at."""
         from .core import verify  # when it is asked for: most starts never do
 
-        if not fix:
-            with self.db.read() as tx:
-                return list(verify.check(tx))
-        with self.db.write(hard=True) as tx:
-            return verify.fix(tx)
+        if fix:
+            return verify.fix(self.db, progress)
+        with self.db.read() as tx:
+            return verify.check(tx, progress)
 
     def rebuild(self, session_id: str | None = None, *, fix: bool = True) -> builtins.list[Problem]:
         """In a store that keeps everything (`events="full"`): make the rows of one session, or of all, again from the
@@ -391,12 +399,16 @@ class Store:
 
     def _trim_slice(self) -> bool:
         """One short transaction of trimming; True: nothing is due any more."""
-        with self.db.read() as tx:
-            found = trimming.due(tx, now_ms() - round(self._trim_after * 1000))
-        if found:
-            with self.db.write() as tx:
-                trimming.trim_some(tx, found)
-        return not found
+        due, self._due = self._due, []  # if it fails, it is looked for again
+        if not due:
+            with self.db.read() as tx:
+                due = trimming.due(tx, now_ms() - round(self._trim_after * 1000))
+        if not due:
+            return True
+        with self.db.write() as tx:
+            trimming.trim_some(tx, due)
+        self._due, self._trim_at = due, monotonic() + _REST
+        return False
 
     def _flush_old(self, turn: Turn) -> float | None:
         """One turn that cannot be written does not keep the others waiting; its own writer meets the error."""

@@ -5,7 +5,10 @@ from __future__ import annotations
 import sqlite3
 from pathlib import Path
 
+import pytest
+
 import palaver
+from palaver.cli import progress
 
 from .run import Cli
 from .terminal import Terminal
@@ -154,6 +157,32 @@ def test_verify_fix_rewrites_copies(cli: Cli) -> None:
     fixed = cli("verify", "--fix")
     assert (fixed.code, fixed.out) == (0, "rewrote 2 copies\neverything fits\n")
     assert cli.ok("verify") == "everything fits\n"
+
+
+def test_verify_says_which_session_a_problem_is_in(cli: Cli) -> None:
+    deface(cli.home / "talks.db", "UPDATE heads SET preview = 'something else'")
+    done, problems = cli("verify"), cli("verify", "--json").json()["problems"]
+    assert [problem["rule"] for problem in problems] == ["preview"]
+    assert f"{problems[0]['what']} ({problems[0]['where']})\n" in done.out
+
+
+def test_verify_shows_how_far_it_is_on_a_terminal_and_a_quick_one_says_nothing_in_a_pipe(cli: Cli) -> None:
+    with Terminal(cli.env, "verify") as terminal:
+        code, seen = terminal.end()
+    assert code == 0 and "\rlooked at " in seen and "everything fits" in seen
+    assert cli("verify").err == ""
+
+
+def test_verify_that_takes_long_says_so_in_a_pipe(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    with progress.Looked() as looked:
+        for turns in range(0, 2_500, 100):
+            now[0] += 1.0
+            looked(turns, 1)
+    assert capsys.readouterr().err == "looked at 900 turns, 1 session so far\nlooked at 1,900 turns, 1 session so far\n"
 
 
 def test_a_busy_store_is_a_conflict_and_not_a_damage(cli: Cli) -> None:

@@ -2,13 +2,20 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 import apsw
 import pytest
 
 import palaver
+from palaver.core import windows
+from palaver.db.transactions import Statements
 from palaver.testing import ask
+
+from ..load.counting import steps
 
 
 def altered(path: str, *statements: str) -> None:
@@ -99,3 +106,134 @@ def test_verify_reads_only(sealed: str) -> None:
     with palaver.open(sealed) as store:
         store.verify()
     assert Path(sealed).read_bytes() == before
+
+
+# ---------------------------------------------------------------- what is said
+
+
+def test_tokens_that_differ_in_their_sum_alone_are_told_apart_and_name_their_session(sealed: str) -> None:
+    altered(sealed, "UPDATE chat_sessions SET total_tokens = 5 WHERE parent_id IS NULL")
+    with palaver.open(sealed) as store:
+        (problem,) = store.verify()
+    session_id = problem.where
+    zeros = "(0, 0, 0, 0, 0, 0)"
+    assert problem.what == f"the tokens of session {session_id} (and their sum) are {zeros}, not (0, 0, 0, 0, 0, 5)"
+
+
+def test_parents_that_go_round_in_a_circle_are_named_and_the_check_ends(sealed: str) -> None:
+    with palaver.open(sealed) as store:
+        session = next(info for info in store.sessions if info.relation == "root")
+        first, second, *_ = [turn.id for turn in store.sessions.get(session.id).tree()]
+        altered(sealed, f"UPDATE turns SET parent_id = '{second}' WHERE id = '{first}'")
+        found = store.verify()
+        named = [problem for problem in found if "circle" in problem.what]
+        assert [(problem.rule, problem.copy) for problem in named] == [("parent", False)]
+        assert named[0].where in (first, second)
+        assert {problem.rule for problem in store.verify(fix=True)} >= {"parent", "digest"}
+
+
+def test_a_parent_that_is_gone_is_named(sealed: str) -> None:
+    altered(sealed, "UPDATE turns SET parent_id = 'trn_gone' WHERE depth = 2")
+    with palaver.open(sealed) as store:
+        assert {(p.rule, "trn_gone" in p.what) for p in store.verify() if not p.copy} >= {("parent", True)}
+
+
+def test_progress_is_told_to_the_end(sealed: str) -> None:
+    told: list[tuple[int, int]] = []
+    with palaver.open(sealed) as store:
+        store.verify(progress=lambda turns, sessions: told.append((turns, sessions)))
+        assert told == sorted(told) and told[-1] == (4, 2)
+
+
+# ---------------------------------------------------------------- windows
+
+
+@contextmanager
+def windows_of(size: int, inline: int) -> Iterator[None]:
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in (("ROWS", size), ("TURNS", size), ("SESSIONS", size), ("INLINE", inline)):
+            patch.setattr(windows, name, value)
+        yield
+
+
+def test_the_size_of_the_windows_changes_nothing(sealed: str) -> None:
+    with palaver.open(sealed) as store:
+        store.sessions.get(next(i.id for i in store.sessions if i.relation == "fork")).materialise()
+        for statement in [*COPIES.values(), *(statement for statement, _ in TRUTH.values())]:
+            apsw.Connection(sealed).execute(statement)  # some find nothing more to change
+            found = store.verify()
+            for size, inline in ((2, 1 << 20), (3, 0)):
+                with windows_of(size, inline):
+                    assert sorted(map(repr, store.verify())) == sorted(map(repr, found)), statement
+        assert len(found) > 20
+
+
+@contextmanager
+def answers() -> Iterator[list[list[Any]]]:
+    """What every statement gave."""
+    given: list[list[Any]] = []
+    ask_for = Statements.all
+
+    def note(self: Statements, query: Any, **params: Any) -> list[Any]:
+        given.append(ask_for(self, query, **params))
+        return given[-1]
+
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(Statements, "all", note)
+        yield given
+
+
+def test_no_answer_grows_with_the_store(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    for number in range(300):
+        session.commit(f"message {number}")
+    with windows_of(50, 1 << 10), answers() as given:
+        assert store.verify() == []
+    assert max(map(len, given)) == 50
+
+
+def test_large_values_are_read_one_at_a_time(store: palaver.Store) -> None:
+    large = "x" * 300_000
+    session = store.sessions.create("a")
+    parts = [{"type": "text", "text": large}, {"type": "tool-t", "toolCallId": "c", "state": "output-available"}]
+    parts[1]["output"] = large
+    session.commit([{"role": "assistant", "metadata": {"m": large}, "parts": parts * 3}] * 2)
+    with answers() as given:
+        assert store.verify() == []
+    sizes = [sum(len(value) for row in rows for value in row if isinstance(value, str)) for rows in given]
+    assert sum(size > 200_000 for size in sizes) >= 14
+    assert max(sizes) < 400_000
+
+
+# ---------------------------------------------------------------- what a fork costs
+
+
+def steps_to_verify(path: str, turns: int, forks: int) -> int:
+    """Steps of SQLite's machine."""
+    with palaver.open(path, durability="normal") as store:
+        session = store.sessions.create("a")
+        for number in range(turns):
+            session.commit(f"message {number}")
+        for _ in range(forks):
+            session.fork()
+    with steps() as taken, palaver.open(path) as store:
+        taken.clear()
+        assert store.verify() == []
+        return sum(taken)
+
+
+def test_a_fork_of_a_long_session_costs_what_a_fork_of_a_short_one_does(tmp_path: Path) -> None:
+    counted = {
+        (turns, forks): steps_to_verify(str(tmp_path / f"{turns}-{forks}.db"), turns, forks)
+        for turns in (20, 200)
+        for forks in (0, 20)
+    }
+    short, long = (counted[turns, 20] - counted[turns, 0] for turns in (20, 200))
+    print(f"20 forks of 20 turns: {short} steps; of 200: {long}")
+    assert 0 < long < 1.5 * short
+
+
+def test_ten_times_the_turns_take_ten_times_the_steps(tmp_path: Path) -> None:
+    few, many = (steps_to_verify(str(tmp_path / f"{turns}.db"), turns, 0) for turns in (60, 600))
+    print(f"60 turns: {few} steps; 600: {many}")
+    assert many < 11 * few

@@ -166,10 +166,9 @@ def test_promise_026_parts_are_flat_and_sub_agents_hang_on_the_session(path: str
 
 JSON_CALL = re.compile(r"json\w*\s*\(|->", re.IGNORECASE)
 HOLDS_JSON = {"chat_sessions", "chat_messages", "chat_parts", "turns", "events", "heads"}
-WHOLE_STORE = {  # what looks everywhere by its meaning: verify, adopt, export of everything, the end of an id
+WHOLE_STORE = {  # what looks everywhere by its meaning: adopt, export of everything, the end of an id
     *("export_turn_edges", "export_message_edges", "export_reflog_edges"),
-    *("all_turns", "all_sessions", "heads_without_session", "misplaced_parts", "hoisted_parts", "uneven_messages"),
-    *("homeless_messages", "sessions_with_loose_rows", "find_id_tails", "messages_per_turn", "count_turns"),
+    *("sessions_with_loose_rows", "find_id_tails", "count_turns"),
     *("journaled_sessions", "any_session", "import_live"),
 }
 

@@ -131,9 +131,13 @@ def everything_of_a_turn_is_trimmed() -> None:
     from palaver.core import trimming
     from palaver.db.queries import Q, Query
 
-    for name in ("trim_chunks", "chunks_to_trim"):
-        text = getattr(Q, name).text.replace("kind = 'chunk'", "kind <> 'seal'")
-        setattr(trimming.Q, name, Query(name, text))
+    for name, words, others in (
+        ("events_between", "SELECT seq, kind,", "SELECT seq, 'chunk',"),
+        ("trim_chunks", "kind = 'chunk'", "kind <> 'seal'"),
+    ):
+        text = getattr(Q, name).text
+        assert words in text
+        setattr(trimming.Q, name, Query(name, text.replace(words, others)))
 
 
 @planted
@@ -142,12 +146,12 @@ def numbers_are_used_again_after_a_trim() -> None:
 
     trim = trimming._trim
 
-    def restart(tx: Any, session_id: str, turn_id: str, begin_seq: int) -> int:
+    def restart(tx: Any, turn: Any, room: Any) -> int:
         from palaver.db.queries import Query
 
         lower = Query("lower", "UPDATE heads SET event_seq = :seq WHERE session_id = :session;")
-        count = trim(tx, session_id, turn_id, begin_seq)
-        tx.later(lower, seq=begin_seq, session=session_id)
+        count = trim(tx, turn, room)
+        tx.later(lower, seq=turn.begin_seq, session=turn.session_id)
         return count
 
     trimming._trim = restart
@@ -161,11 +165,43 @@ def a_trim_that_was_cut_off_counts_as_done() -> None:
 
     trim = trimming._trim
 
-    def marked(tx: Any, session_id: str, turn_id: str, begin_seq: int) -> int:
-        tx.later(Q.set_trimmed, turn=turn_id)
-        return trim(tx, session_id, turn_id, begin_seq)
+    def marked(tx: Any, turn: Any, room: Any) -> int:
+        tx.later(Q.set_trimmed, turn=turn.turn_id)
+        return trim(tx, turn, room)
 
     trimming._trim = marked
+
+
+@planted
+def each_slice_begins_again_at_the_beginning() -> None:
+    from palaver.core import trimming
+
+    trim_some = trimming.trim_some
+
+    def again(tx: Any, turns: Any) -> int:
+        for turn in turns:
+            turn.gone_to = turn.begin_seq
+        return trim_some(tx, turns)
+
+    trimming.trim_some = again
+
+
+@planted
+def a_trim_walks_to_the_end_of_the_session() -> None:
+    """As if nothing told where a turn ends."""
+    from palaver.core import trimming
+    from palaver.db.queries import Q, Query
+
+    trimming.Q.line_after = Query("line_after", Q.line_after.text.replace("seq > :after", "seq > :after + 1000000"))
+    trimming.SLICE = 1 << 30
+
+
+@planted
+def close_trims_to_the_end() -> None:
+    from palaver.store import Store
+
+    trim = Store._trim
+    Store._trim = lambda self, older_than, seconds=None: trim(self, older_than)  # type: ignore[method-assign]
 
 
 @planted

@@ -6,12 +6,17 @@ import io
 import time
 from collections import Counter
 from collections.abc import Iterator
+from pathlib import Path
+from typing import Any
 
 import pytest
 
 import palaver
 from palaver import clock, exports
+from palaver import store as stores
+from palaver.core import trimming
 
+from ..load.counting import steps
 from .planting import broken_by
 from .puppet import Puppet
 from .support import CALL, ENDS, NEVER, START, STEP_ENDS, Chunk, delta, one, query, together, until, words
@@ -268,6 +273,70 @@ def test_a_trim_that_is_killed_between_slices_is_finished_by_the_next_store(path
         assert session.messages_json() == before and store.verify() == []
 
 
+def interleaved(session: palaver.Session, rounds: int) -> tuple[palaver.Turn, palaver.Turn]:
+    """Two turns that stream in turns; both are open."""
+    turns = session.turn("one"), session.turn("two")
+    for turn in turns:
+        turn.append(START)
+    for number in range(rounds):
+        for turn in turns:
+            turn.write(delta(f"word {number} "))
+    return turns
+
+
+def drive(store: palaver.Store) -> None:
+    """As the keeper does: one slice, and again."""
+    for _ in range(1_000):
+        if store._trim_slice():
+            return
+    raise AssertionError("it does not come to an end")
+
+
+@broken_by("each_slice_begins_again_at_the_beginning")
+def test_slices_go_on_behind_the_chunks_of_a_turn_that_still_streams(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(trimming, "SLICE", 10)
+    with palaver.open(path, trim_after=NEVER) as store:
+        session = store.sessions.create("a")
+        streaming, sealed = interleaved(session, 30)
+        sealed.seal()
+        monkeypatch.setattr(store, "_trim_after", 0)
+        drive(store)
+        assert kinds(session)["chunk"] == streaming.chunks == 32
+        assert query(path, "SELECT count(*) FROM turns WHERE live = 1 AND sealed_at IS NOT NULL") == [(0,)]
+        with pytest.raises(palaver.HeadConflict):
+            streaming.seal()
+        drive(store)
+        assert kinds(session)["chunk"] == 0
+
+
+def trimmed_with(path: str, turns: int) -> int:
+    """Steps of SQLite's machine to trim so many turns of one session."""
+    with steps() as taken, palaver.open(path, trim_after=NEVER, durability="normal") as store:
+        session = store.sessions.create("a")
+        for _ in range(turns):
+            stream(session, [*START, *words(20)])
+        taken.clear()
+        assert store.trim(older_than=0) == turns * 22
+        return sum(taken)
+
+
+@broken_by("a_trim_walks_to_the_end_of_the_session")
+def test_a_turn_is_trimmed_in_as_many_steps_in_a_long_session_as_in_a_short_one(tmp_path: Path) -> None:
+    few, many = trimmed_with(str(tmp_path / "few.db"), 20), trimmed_with(str(tmp_path / "many.db"), 100)
+    print(f"20 turns: {few} steps; 100 turns: {many}")
+    assert many < 6 * few
+
+
+def test_large_chunks_go_a_few_at_a_time(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    stream(session, [*START, *[delta("x" * 100_000)] * 12])
+    commits = store.db.writes
+    assert store.trim(older_than=0) == 14
+    assert store.db.writes - commits >= 4
+
+
 # ---------------------------------------------------------------- by itself
 
 
@@ -285,6 +354,37 @@ def test_a_store_that_is_closed_trims_what_is_due(path: str) -> None:
     with palaver.open(path, trim_after=0) as store:
         stream(store.sessions.create("a"), [*START, delta("hi")])
     assert one(path, "SELECT count(*) FROM events WHERE kind = 'chunk'") == 0
+
+
+@broken_by("close_trims_to_the_end")
+def test_close_trims_for_a_moment_and_leaves_the_rest_to_the_next_store(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A slice takes half of the moment here, whatever the machine does."""
+    clock_reads, slices, trim_some = [0.0], list[int](), trimming.trim_some
+
+    def slowly(tx: Any, turns: Any) -> int:
+        clock_reads[0] += stores._CLOSING / 2
+        slices.append(trim_some(tx, turns))
+        return slices[-1]
+
+    monkeypatch.setattr(trimming, "SLICE", 100)
+    store = palaver.open(path, trim_after=NEVER)
+    session = store.sessions.create("a")
+    long_turn(session, 450)
+    before = session.messages_json()
+    with monkeypatch.context() as patch:
+        patch.setattr(store, "_trim_after", 0)
+        patch.setattr(stores, "monotonic", lambda: clock_reads[0])
+        patch.setattr(trimming, "trim_some", slowly)
+        store.close()
+    assert slices == [100, 100]
+    chunks = "SELECT count(*) FROM events WHERE kind = 'chunk'"
+    assert one(path, chunks) == 250
+    with palaver.open(path, trim_after=0) as following:
+        following.sessions.create("b").turn("hello").seal()
+        until(lambda: one(path, chunks) == 0, "the next store that streams takes the rest")
+        assert following.sessions.get(session.id).messages_json() == before and following.verify() == []
 
 
 def test_a_store_that_only_reads_or_commits_trims_nothing(path: str) -> None:

@@ -29,6 +29,7 @@ _BY_KIND: tuple[tuple[type[errors.PalaverError], int], ...] = (
     (errors.NotFound, UNKNOWN),
     (errors.NotOnPath, UNKNOWN),
     (errors.StoreBusy, CONFLICT),
+    (errors.StoreTimeout, CONFLICT),
     (errors.StoreError, STORE),
     (errors.HeadConflict, CONFLICT),
     (errors.Refused, CONFLICT),

@@ -1,27 +1,61 @@
-"""How far a long command is, on one line of a terminal's stderr."""
+"""How far a long command is, on one line of a terminal's stderr.
+
+A pipe is read by a program, or kept as a log: there `verify` says a line now and then, and only if it takes long.
+"""
 
 from __future__ import annotations
 
 import sys
 
+from palaver.clock import monotonic
+
 from .words import count, size
 
+TYPE_CHECKING = False  # typing's own would cost its import
+if TYPE_CHECKING:
+    from typing import Self
 
-class Progress:
-    """Sessions and bytes so far."""
+_LONG = 10.0  # seconds
+
+
+class _Line:
+    """What stands there now is written over, and gone at the end."""
 
     def __init__(self) -> None:
         self._shown = False
         self._tty = sys.stderr.isatty()
 
-    def __call__(self, sessions: int, done: int) -> None:
+    def _show(self, text: str) -> None:
         if self._tty:
             self._shown = True
-            sys.stderr.write(f"\r{count(sessions, 'session')}, {size(done)} ")
+            sys.stderr.write(f"\r{text} ")
 
-    def __enter__(self) -> Progress:
+    def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
         if self._shown:
             sys.stderr.write("\r\x1b[K")
+
+
+class Progress(_Line):
+    """Sessions and bytes so far."""
+
+    def __call__(self, sessions: int, done: int) -> None:
+        self._show(f"{count(sessions, 'session')}, {size(done)}")
+
+
+class Looked(_Line):
+    """Turns and sessions that were looked at so far; in a pipe, too."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._told = monotonic()
+
+    def __call__(self, turns: int, sessions: int) -> None:
+        text = f"looked at {count(turns, 'turn')}, {count(sessions, 'session')}"
+        self._show(text)
+        if not self._tty and monotonic() - self._told >= _LONG:
+            self._told = monotonic()
+            sys.stderr.write(f"{text} so far\n")
+            sys.stderr.flush()

@@ -11,6 +11,7 @@ from palaver import Problem
 
 from .command import Call, command
 from .exits import OK, PROBLEMS
+from .progress import Looked
 from .words import count
 
 
@@ -32,8 +33,9 @@ def verify(call: Call, fix: bool) -> int:
 
     Exit code 1 if something does not fit."""
     store = call.store(readonly=not fix)
-    before = store.verify()
-    left = store.verify(fix=True) if fix and before else before
+    with Looked() as progress:
+        before = store.verify(progress=progress)
+        left = store.verify(fix=True, progress=progress) if fix and before else before
     fixed = len(before) - len(left) if fix else 0
     if call.json:
         listed: list[dict[str, Any]] = [msgspec.to_builtins(problem) for problem in left]
@@ -47,7 +49,8 @@ def _print(call: Call, left: list[Problem], fixed: int) -> None:
     screen = call.screen
     for problem in left:
         kind = "copy" if problem.copy else "RECORD"
-        screen.say(f"{screen.paint(kind, 'red')} {screen.safe(problem.rule)}: {screen.safe(problem.what)}")
+        where = "" if problem.where in problem.what else f" ({problem.where})"
+        screen.say(f"{screen.paint(kind, 'red')} {screen.safe(problem.rule)}: {screen.safe(problem.what + where)}")
     if fixed:
         screen.say(f"rewrote {count(fixed, 'copy') if fixed == 1 else f'{fixed:,} copies'}")
     if left and any(problem.copy for problem in left):

@@ -2,39 +2,91 @@
 
 Its parts hold all that they said. What else happened to the session stays; `events_floor` says up to where chunks may
 be missing, so that a reader with an older cursor is told to start again.
+
+A turn's chunks lie between its first event and what sealed it: a line of the reflog, or the event of a stray. So a trim
+walks from there to there, from one line of the reflog to the next, and never to the end of a long session. It works in
+slices, each a transaction of a few milliseconds: whoever waits to write goes first.
 """
 
 from __future__ import annotations
 
-from ..db.database import Tx
+from ..db.database import Row, Tx
 from ..db.queries import Q
 
-SLICE = 5_000  # chunks that go in one transaction
+SLICE = 1_000  # events that one transaction looks at
+_BYTES = 256 << 10  # and what they may hold: to take a large value away, each of its pages is read
+_NEVER = 1 << 62  # after every number
 
 
-def due(tx: Tx, before: int, limit: int = 1_000) -> list[tuple[str, str, int]]:
-    """(session, turn, begin_seq) of turns that were sealed before a time and still have their chunks."""
-    return [(row[0], row[1], row[2]) for row in tx.all(Q.turns_to_trim, before=before, limit=limit)]
+class Due:
+    """A sealed turn that still has chunks, and up to which number they are gone."""
+
+    __slots__ = ("begin_seq", "gone_to", "is_done", "session_id", "turn_id")
+
+    def __init__(self, session_id: str, turn_id: str, begin_seq: int) -> None:
+        self.session_id = session_id
+        self.turn_id = turn_id
+        self.begin_seq = self.gone_to = begin_seq
+        self.is_done = False
 
 
-def trim_some(tx: Tx, turns: list[tuple[str, str, int]]) -> int:
-    """Trim the first of these turns, about a slice of chunks in all; those that are done leave the list."""
-    gone = 0
-    while turns and gone < SLICE:
-        count = _trim(tx, *turns[0])
-        gone += count
-        if count < SLICE:
+class _Room:
+    """What a slice may still look at."""
+
+    def __init__(self) -> None:
+        self.events, self.bytes = SLICE, _BYTES
+
+    def is_left(self) -> bool:
+        return self.events > 0 and self.bytes > 0
+
+    def fill(self, events: list[Row]) -> list[Row]:
+        """As many of these as there is room for."""
+        for count, (*_, size) in enumerate(events):
+            if not self.is_left():
+                return events[:count]
+            self.events -= 1
+            self.bytes -= size
+        return events
+
+
+def due(tx: Tx, before: int, limit: int = 100) -> list[Due]:
+    """Turns that were sealed before a time and still have their chunks."""
+    return [Due(*row) for row in tx.all(Q.turns_to_trim, before=before, limit=limit)]
+
+
+def trim_some(tx: Tx, turns: list[Due]) -> int:
+    """One slice: trim the first of these turns; how many chunks went. Those that are done leave the list."""
+    gone, room = 0, _Room()
+    while turns and room.is_left():
+        gone += _trim(tx, turns[0], room)
+        if turns[0].is_done:
             del turns[0]
     return gone
 
 
-def _trim(tx: Tx, session_id: str, turn_id: str, begin_seq: int) -> int:
-    """Take away the next slice of a sealed turn's chunks; how many went. Fewer than a slice: it is done."""
-    row = tx.one(Q.chunks_to_trim, session=session_id, begin_seq=begin_seq, limit=SLICE)
-    upto, count = row if row else (None, 0)
-    if count:
-        tx.later(Q.trim_chunks, session=session_id, begin_seq=begin_seq, upto=upto)
-        tx.later(Q.raise_floor, session=session_id, floor=upto)
-    if count < SLICE:
-        tx.later(Q.set_trimmed, turn=turn_id)
-    return int(count)
+def _trim(tx: Tx, turn: Due, room: _Room) -> int:
+    """Go on to the next line of the reflog, or as far as there is room; how many chunks went on the way."""
+    line, moved_to = tx.one(Q.line_after, session=turn.session_id, after=turn.gone_to) or (_NEVER, None)
+    limit = room.events
+    found = tx.all(Q.events_between, session=turn.session_id, after=turn.gone_to, before=line, limit=limit)
+    events = room.fill(found)
+    own = [(seq, kind) for seq, kind, begin_seq, _ in events if begin_seq == turn.begin_seq]
+    if len(events) == limit or len(events) < len(found):
+        turn.gone_to = events[-1][0]
+    else:
+        room.events -= 1  # the line
+        turn.gone_to, turn.is_done = line, line == _NEVER or moved_to == turn.turn_id
+    turn.is_done |= any(kind == "stray" for _, kind in own)
+    gone = _take_away(tx, turn, [seq for seq, kind in own if kind == "chunk"])
+    if turn.is_done:
+        tx.later(Q.set_trimmed, turn=turn.turn_id)
+    return gone
+
+
+def _take_away(tx: Tx, turn: Due, chunks: list[int]) -> int:
+    """The floor rises first, which takes the session's lock: who trims the same at the same time finds nothing more."""
+    if not chunks:
+        return 0
+    tx.later(Q.raise_floor, session=turn.session_id, floor=chunks[-1])
+    span = {"first": chunks[0], "last": chunks[-1]}
+    return tx.run(Q.trim_chunks, session=turn.session_id, begin_seq=turn.begin_seq, **span)

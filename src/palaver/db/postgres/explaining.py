@@ -14,11 +14,12 @@ from ...errors import (
     StoreError,
     StoreFull,
     StoreReadOnly,
+    StoreTimeout,
     StoreUnavailable,
 )
 
 TRANSLATED = (psycopg.Error, UnicodeEncodeError)
-_LATER = (pg.LockNotAvailable, pg.QueryCanceled, pg.DeadlockDetected, pg.SerializationFailure)
+_LATER = (pg.LockNotAvailable, pg.DeadlockDetected, pg.SerializationFailure)
 _SHAPE = (pg.UndefinedTable, pg.UndefinedColumn, pg.DatatypeMismatch, pg.NotNullViolation, pg.UndefinedObject)
 _MAY_NOT = (pg.InsufficientPrivilege, pg.ReadOnlySqlTransaction)
 
@@ -40,6 +41,8 @@ def explain(error: Exception, name: str, timeout: float) -> PalaverError:
     reason = _first_line(error)
     if isinstance(error, _LATER):
         return StoreBusy(name, None, timeout)
+    if isinstance(error, pg.QueryCanceled):
+        return StoreTimeout(name, timeout)
     if isinstance(error, pg.DiskFull | pg.OutOfMemory):
         return StoreFull(f"the server that holds {name} has no room left ({reason}); nothing acknowledged was lost")
     if isinstance(error, _MAY_NOT):

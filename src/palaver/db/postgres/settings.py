@@ -13,7 +13,8 @@ _PLANS = {f"enable_{way}": "off" for way in ("seqscan", "hashjoin", "mergejoin",
 
 class Settings:
     def __init__(self, path: str, timeout: float, level: str, *, pooler: bool) -> None:
-        self._patience = str(max(1, round(timeout * 1000)))
+        patience = max(1, round(timeout * 1000))
+        self._patience, self._longest = str(patience), str(patience + patience // 4 + 1)
         self._path, self._level = path, level
         self._lasting = _PLANS | {"lock_timeout": self._patience}
         self._local = self._lasting if pooler else {}
@@ -24,8 +25,9 @@ class Settings:
 
     def of_reading(self) -> str:
         """Only a reader is stopped by the clock: a commit that is stopped while a standby is to confirm it counts as
-        done. A writer waits for locks, and no longer than it may."""
-        return _statement({"search_path": self._path, **self._local, "statement_timeout": self._patience}, "true")
+        done. A writer waits for locks, and no longer than it may. So does a reader; its clock runs a little longer, so
+        that who is stopped by it was not waiting for anybody."""
+        return _statement({"search_path": self._path, **self._local, "statement_timeout": self._longest}, "true")
 
     def of_writing(self, level: str, channel: str | None) -> str:
         """With a hint for those who watch, which is sent with the commit."""

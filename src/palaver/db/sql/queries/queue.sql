@@ -85,10 +85,6 @@ SELECT id, kind FROM path ORDER BY depth;
 -- name: any_pruned
 SELECT 1 FROM pruned LIMIT 1;
 
--- name: queued_messages
-SELECT e.ref FROM turns t JOIN turn_entries e ON e.turn_id = t.id AND e.kind = 'message'
- WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL AND t.status = 'pending';
-
 -- name: delete_part
 -- Of an open turn that is cut back to its last step: the part goes on in the turn that continues it.
 DELETE FROM chat_parts WHERE id = :id;

@@ -1,81 +1,122 @@
--- name: all_turns
-SELECT id, parent_id, session_id, kind, status, base_revision, depth, started_at, sealed_at, digest, response_id,
-       input_tokens, output_tokens, reasoning_tokens, cache_read, cache_write, cost_usd, thread_tokens,
-       thread_messages, begin_seq, owner, fence, usage_told, facts_json
-  FROM turns ORDER BY depth, id;
+-- Statements of `verify` go by windows: so many rows from a key on, and then from the last one on. None takes long,
+-- however large the store is. Large values are left out (`inline`), and read one at a time. The lines that list a message
+-- come as one text (turn, number; turn, number …), asked for message by message: no engine can then choose a way that is
+-- quadratic because it does not know how large the tables are.
+
+-- name: turn_edges
+-- The tree, and what is summed up along it.
+SELECT t.id, t.parent_id, t.session_id, t.base_revision, t.status, t.live, t.sealed_at, t.response_id, t.usage_told,
+       t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write,
+       (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id)
+  FROM turns t WHERE t.id >= :after ORDER BY t.id LIMIT :limit;
+
+-- name: turns_beside_parents
+SELECT t.id, t.parent_id, t.session_id, t.kind, t.status, t.sealed_at, t.digest, t.depth, t.thread_tokens,
+       t.thread_messages, t.response_id, p.sealed_at, p.digest
+  FROM turns t LEFT JOIN turns p ON p.id = t.parent_id WHERE t.id >= :after ORDER BY t.id LIMIT :limit;
 
 -- name: stored_lines
--- A turn's lines beside the rows that they are about.
-SELECT e.seq, e.kind, e.ref, e.salt, e.leaf, m.role, m.metadata_json, m.session_id, p.type, p.data_json, p.message_id
+-- Lines of turns beside the rows that they are about.
+SELECT e.turn_id, e.seq, e.kind, e.ref, e.salt, e.leaf, coalesce(m.role, p.type), p.message_id,
+       coalesce(octet_length(m.metadata_json), octet_length(p.data_json)),
+       CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json
+            WHEN octet_length(p.data_json) <= :inline THEN p.data_json END
   FROM turn_entries e
   LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
   LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
- WHERE e.turn_id = :turn ORDER BY e.seq;
+ WHERE (e.turn_id, e.seq) > (:turn, :seq) AND e.turn_id <= :last ORDER BY e.turn_id, e.seq LIMIT :limit;
 
--- name: messages_per_turn
-SELECT turn_id, count(*) FROM turn_entries WHERE kind = 'message' GROUP BY turn_id;
+-- name: parts_of_listed
+-- The parts that the messages of some turns have, whoever wrote them.
+SELECT e.turn_id, e.ref, p.id FROM turn_entries e CROSS JOIN chat_parts p
+ WHERE e.turn_id >= :first AND e.turn_id <= :last AND e.kind = 'message' AND p.message_id = e.ref
+ ORDER BY e.turn_id, e.seq, p."index", p.id;
+
+-- name: metadata_of_message
+SELECT metadata_json FROM chat_messages WHERE id = :id;
 
 -- name: all_sessions
 SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.prompt_tokens, s.completion_tokens,
-       s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.turn_id, h.revision, h.event_seq, h.preview,
-       h.deleted_at, h.session_id
-  FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id ORDER BY s.id;
-
--- name: heads_without_session
-SELECT h.session_id FROM heads h WHERE NOT EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = h.session_id);
+       s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.session_id, h.turn_id, h.revision,
+       h.event_seq, h.preview, h.deleted_at, h.relation
+  FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id >= :after ORDER BY s.id LIMIT :limit;
 
 -- name: messages_of_session
-SELECT m.id, m.role, m.metadata_json, m.created_at,
-       EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
-  FROM chat_messages m WHERE m.session_id = :session ORDER BY m.created_at, m.id;
+SELECT m.id, m.role, CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END, m.created_at,
+       (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
+         WHERE e.ref = m.id AND e.kind = 'message')
+  FROM chat_messages m
+ WHERE m.session_id = :session AND (m.created_at, m.id) > (:at, :after) ORDER BY m.created_at, m.id LIMIT :limit;
 
 -- name: copies_of_session
-SELECT c.copy_id, c.message_id, m.metadata_json FROM copies c JOIN chat_messages m ON m.id = c.copy_id
- WHERE c.session_id = :session ORDER BY c.copy_id;
+-- And the lines that list what they are copies of.
+SELECT c.copy_id, c.message_id, m.id, CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END,
+       (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
+         WHERE e.ref = c.message_id AND e.kind = 'message')
+  FROM copies c LEFT JOIN chat_messages m ON m.id = c.copy_id
+ WHERE c.session_id = :session AND (c.message_id, c.copy_id) > (:message, :after)
+ ORDER BY c.message_id, c.copy_id LIMIT :limit;
 
--- name: visible_messages
--- What is on a path, or in an open turn that stands on the head.
-WITH RECURSIVE path (id, parent_id) AS (
-    SELECT id, parent_id FROM turns WHERE id = :turn
-    UNION ALL
-    SELECT t.id, t.parent_id FROM turns t JOIN path ON t.id = path.parent_id
-)
-SELECT e.ref FROM path CROSS JOIN turn_entries e WHERE e.turn_id = path.id AND e.kind = 'message'
-UNION
-SELECT e.ref FROM turns t CROSS JOIN turn_entries e
- WHERE e.turn_id = t.id AND e.kind = 'message' AND t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL
-   AND t.base_revision = :revision AND t.status <> 'pending';
-
--- name: misplaced_parts
-SELECT p.id, p.session_id, m.session_id FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id
- WHERE p.session_id <> m.session_id;
-
--- name: hoisted_parts
-SELECT id, type, data_json, tool_call_id, tool_state FROM chat_parts
- WHERE tool_call_id IS NOT NULL OR tool_state IS NOT NULL OR type = 'dynamic-tool' OR type LIKE 'tool-%';
-
--- name: uneven_messages
--- Messages whose parts are not numbered 0 to n-1, each once.
-SELECT p.message_id, count(*), min(p."index"), max(p."index"), count(DISTINCT p."index") FROM chat_parts p
- WHERE EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = p.message_id AND e.kind = 'message')
- GROUP BY p.message_id
-HAVING min(p."index") <> 0 OR max(p."index") <> count(*) - 1 OR count(DISTINCT p."index") <> count(*);
-
--- name: homeless_messages
--- Messages of ours that no turn of their own session lists: their session_id was changed.
-SELECT m.id, m.session_id FROM chat_messages m
- WHERE EXISTS (SELECT 1 FROM turn_entries e WHERE e.ref = m.id AND e.kind = 'message')
-   AND NOT EXISTS (SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id
-                    WHERE e.ref = m.id AND e.kind = 'message' AND t.session_id = m.session_id);
-
--- name: all_prompts
-SELECT digest, body FROM system_prompts;
+-- name: lines_of_session
+SELECT seq, kind, turn_id, revision, at, ref_seq, reason, link FROM reflog
+ WHERE session_id = :session AND seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: max_event
 SELECT max(seq) FROM events WHERE session_id = :session;
 
+-- name: homes_of_messages
+SELECT m.id, m.session_id,
+       (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
+         WHERE e.ref = m.id AND e.kind = 'message')
+  FROM chat_messages m WHERE m.id >= :after ORDER BY m.id LIMIT :limit;
+
+-- name: lines_that_list
+SELECT turn_id, seq FROM turn_entries WHERE ref = :message AND kind = 'message';
+
+-- name: places_of_parts
+-- How the parts of messages are numbered.
+SELECT p.message_id, count(*), min(p."index"), max(p."index"), count(DISTINCT p."index") FROM chat_parts p
+ WHERE p.message_id >= :first AND p.message_id <= :last GROUP BY p.message_id ORDER BY p.message_id;
+
+-- name: columns_of_parts
+-- Where a part says it is, where its message is; of a tool's part, what its columns are taken from.
+SELECT w.id, w.session_id, m.session_id, w.type, w.tool_call_id, w.tool_state, w.size,
+       CASE WHEN w.size <= :inline THEN w.data_json END
+  FROM (SELECT p.id, p.message_id, p.session_id, p.type, p.tool_call_id, p.tool_state, p.data_json,
+               CASE WHEN p.tool_call_id IS NOT NULL OR p.tool_state IS NOT NULL OR p.type = 'dynamic-tool'
+                      OR (p.type >= 'tool-' AND p.type < 'tool.') THEN octet_length(p.data_json) END AS size
+          FROM chat_parts p WHERE p.id >= :after ORDER BY p.id LIMIT :limit) w
+  LEFT JOIN chat_messages m ON m.id = w.message_id
+ ORDER BY w.id;
+
+-- name: all_prompts
+SELECT digest, octet_length(body), CASE WHEN octet_length(body) <= :inline THEN body END FROM system_prompts
+ WHERE digest >= :after ORDER BY digest LIMIT :limit;
+
+-- name: heads_beside_sessions
+SELECT h.session_id, s.id FROM heads h LEFT JOIN chat_sessions s ON s.id = h.session_id
+ WHERE h.session_id >= :after ORDER BY h.session_id LIMIT :limit;
+
+-- name: lock_session
+-- Who mends a copy holds these rows until the commit.
+-- postgres locks: session
+SELECT s.id FROM chat_sessions s WHERE s.id = :session
+-- postgres: FOR UPDATE
+;
+
+-- name: sums_beside_parent
+-- Of a sealed turn: what its parent has, and what it adds.
+SELECT coalesce(p.depth, 0), coalesce(p.thread_tokens, 0), coalesce(p.thread_messages, 0),
+       (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id),
+       t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write
+  FROM turns t LEFT JOIN turns p ON p.id = t.parent_id WHERE t.id = :turn AND t.sealed_at IS NOT NULL;
+
 -- name: set_thread
 UPDATE turns SET depth = :depth, thread_tokens = :tokens, thread_messages = :messages WHERE id = :turn;
+
+-- name: usage_texts
+SELECT metadata_json FROM chat_messages
+ WHERE session_id = :session AND role = 'assistant' AND metadata_json LIKE '%"usage"%';
 
 -- name: set_rollups
 UPDATE chat_sessions SET prompt_tokens = :input, completion_tokens = :output, reasoning_tokens = :reasoning,
