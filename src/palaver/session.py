@@ -11,8 +11,7 @@ from . import canonical
 from .canonical import check_name, check_title
 from .clock import monotonic
 from .core import events, heads, loose, prelude, sessions, transcript
-from .core.heads import Head
-from .core.prelude import InTheWay
+from .core.heads import Head, InTheWay
 from .db.database import Tx
 from .db.queries import Q
 from .errors import (
@@ -225,8 +224,7 @@ class Session:
     def strays(self) -> list[TurnInfo]:
         """Turns that lost a race or came too late; `fork(at=…)` rescues one."""
         with self._store.db.read() as tx:
-            named = [canonical.parse(row[0])["turn"] for row in tx.all(Q.strays, session=self.id)]
-            found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in named]
+            found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in events.strays(tx, self.id)]
         return [events.turn_info(row) for row in found if row]
 
     def waiting(self) -> list[TurnInfo]:

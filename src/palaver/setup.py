@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from . import canonical
 from .canonical import check_column, check_name
 from .clock import now_ms
-from .core import sessions
+from .core import damage, sessions
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadValue
@@ -73,7 +73,7 @@ class Setup:
 
     def granted(self, stored: str | None) -> dict[str, Any]:
         """The rules in force now: the host's that were given, and the session's own."""
-        own = permissions.usable(canonical.parse(stored)) if stored is not None and stored != "[]" else []
+        own = permissions.usable(damage.parsed(stored) or []) if stored is not None and stored != "[]" else []
         return {"permissions_granted": [*(self.rules or ()), *own]} if self.rules or own else {}
 
     def refuse_snapshots(self) -> None:

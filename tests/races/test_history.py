@@ -72,5 +72,10 @@ def test_everybody_who_won_stands_right_after_what_it_had_read_at_length(url: st
 def test_a_store_that_merges_is_caught(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     name = breaks.expected_is_compared_before_the_dead_are_seen_to.__name__
     monkeypatch.setitem(os.environ, breaks.VARIABLE, name)
-    _, found = run(path, tmp_path, 100)
-    assert any("won on" in problem for problem in found)
+    for attempt in range(5):  # a matter of luck: somebody must die, or another program write, at the right moment
+        folder = tmp_path / str(attempt)
+        folder.mkdir()
+        _, found = run(path, folder, 100)
+        if any("won on" in problem for problem in found):
+            return
+    pytest.fail("five races were merged, and nobody saw it")

@@ -20,7 +20,6 @@ if TYPE_CHECKING:
 _VALUES = {"-s": "store", "--store": "store", "-n": "limit", "--limit": "limit", "--agent": "agent"}
 _FLAGS = {"-a": "archived", "--all": "archived"}
 _MOST = 10_000
-_NEWEST = 2**62
 
 
 def run(args: list[str]) -> int | None:
@@ -63,7 +62,7 @@ def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
         say_aside(note, json=False)
     try:
         with db.read() as tx:
-            return tx.all(query, **given, limit=int(wanted["limit"]) + 1, before_at=_NEWEST, before_id="")
+            return tx.all(query, **given, limit=int(wanted["limit"]) + 1, before_at=tx.far, before_id="")
     finally:
         db.close()
 
@@ -71,4 +70,5 @@ def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
 def _listed(row: tuple[Any, ...]) -> Listed:
     """A row of the view `session_rows`."""
     words = row[4] or row[5] or ""
-    return Listed(row[0], row[22], row[11] or 0, row[1], words, row[23] is not None, row[8] or "import")
+    updated_at = row[22] if type(row[22]) is int else 0  # another program may have written anything
+    return Listed(row[0], updated_at, row[11] or 0, row[1], words, row[23] is not None, row[8] or "import")

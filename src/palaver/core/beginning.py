@@ -11,8 +11,8 @@ from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
 from . import prelude, previews, triggers, turns
-from .heads import Head, Thread
-from .prelude import InTheWay, Room, refuse_loose
+from .heads import Head, InTheWay, Thread
+from .prelude import Room, refuse_loose
 from .rows import NewMessage
 from .turns import OpenTurn
 

@@ -12,7 +12,7 @@ from .. import canonical
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import BadValue, NotOnPath, TurnNotFound
-from . import counting, rows, sealing
+from . import counting, damage, rows, sealing
 from .heads import Head
 from .turns import OpenTurn
 
@@ -119,7 +119,7 @@ def _usage(given: Compaction) -> dict[str, Any]:
 def details(parts: list[str]) -> dict[str, Any] | None:
     """The fields of a compaction, from the parts of its message."""
     for text in parts:
-        part = canonical.parse(text)
+        part = damage.parsed(text)
         if isinstance(part, dict) and part.get("type") == rows.COMPACTION and isinstance(part.get("data"), dict):
             return part["data"]  # type: ignore[no-any-return]
     return None

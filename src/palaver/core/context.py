@@ -13,7 +13,7 @@ from ..db.database import Tx
 from ..db.queries import Q
 from ..folding import Fold
 from ..model import ROLES
-from . import compaction, transcript
+from . import compaction, damage, transcript
 from .sealing import INTERRUPTED
 from .transcript import Message
 
@@ -63,7 +63,7 @@ def _system_prompt(tx: Tx, messages: list[Message]) -> str | None:
     """The one that the latest answer was given under."""
     for message in reversed(messages):
         if message.role == "assistant" and '"system_prompt_digest"' in message.metadata:
-            found = prompt(tx, canonical.parse(message.metadata))
+            found = prompt(tx, damage.parsed(message.metadata))
             if found is not None:
                 return found
     return None
@@ -102,7 +102,22 @@ def _presentable(message: Message, pruned: set[tuple[str, int]]) -> dict[str, An
 def _is_known(part: Any) -> bool:
     """The SDK refuses a whole transcript for one part that it does not know."""
     kind = part.get("type") if isinstance(part, dict) else None
-    return isinstance(kind, str) and (kind in _KINDS or kind.startswith(("tool-", "data-")))
+    if not isinstance(kind, str) or kind == damage.KIND:
+        return False
+    if kind == "file":
+        _unwrap(part)
+        return isinstance(part.get("url"), str) and isinstance(part.get("mediaType"), str)
+    if kind in ("text", "reasoning"):
+        return isinstance(part.get("text"), str)
+    return kind in _KINDS or kind.startswith(("tool-", "data-"))
+
+
+def _unwrap(part: dict[str, Any]) -> None:
+    """A file as a program may write it that takes the contract's own table at its word: `data` is the whole chunk."""
+    chunk = part.get("data")
+    if "url" not in part and isinstance(chunk, dict):
+        del part["data"]
+        part |= {key: value for key, value in chunk.items() if key != "type"}
 
 
 def _mend(part: dict[str, Any]) -> None:

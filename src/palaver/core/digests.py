@@ -10,7 +10,7 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from ..canonical import LARGE, digest
 from ..later import later
@@ -39,13 +39,20 @@ def new_salt() -> bytes:
 
 def leaf(salt: bytes, kind: str, stored: str) -> bytes:
     """`kind`: the role of a message (its bytes are its metadata as given) or the type of a part."""
-    body, size = stored.encode(), _SALT if len(salt) == 16 else len(salt).to_bytes(8, "big")
+    body, size = bytes_of(stored), _SALT if len(salt) == 16 else len(salt).to_bytes(8, "big")
     head = b"".join((size, salt, _named(kind), len(body).to_bytes(8, "big")))
     if len(body) < LARGE:
         return hashlib.sha256(head + body).digest()
     hashed = hashlib.sha256(head)
     hashed.update(body)  # without a copy of it
     return hashed.digest()
+
+
+def bytes_of(stored: Any) -> bytes:
+    """The bytes of a stored value: of a text, or of whatever another program put in its place."""
+    if isinstance(stored, str):
+        return stored.encode("utf-8", "surrogateescape")
+    return stored if isinstance(stored, bytes) else str(stored).encode()
 
 
 @lru_cache(256)

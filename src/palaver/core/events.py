@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from .. import canonical
 from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..model import Event, Line, TurnInfo, Usage
+from . import damage
 
 
 def read(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
@@ -25,8 +23,10 @@ def since(tx: Tx, session_id: str, cursor: int, limit: int) -> list[Event]:
 
 def _event(row: Row) -> Event:
     seq, kind, turn, data, at, turn_id, revision, reason = row
-    value: Any = {"turn": turn_id, "revision": revision, "reason": reason} if data is None else canonical.parse(data)
-    return Event(seq, kind, turn, value, at)
+    if data is None:
+        return Event(seq, kind, turn, {"turn": turn_id, "revision": revision, "reason": reason}, at)
+    value = damage.parsed(data)
+    return Event(seq, kind, turn, {"damaged": seq} if value is None and data != "null" else value, at)
 
 
 def newest(tx: Tx, session_id: str) -> int:
@@ -38,6 +38,12 @@ def newest(tx: Tx, session_id: str) -> int:
 
 def history(tx: Tx, session_id: str) -> list[Line]:
     return [Line(*row[:7]) for row in tx.all(Q.history, session=session_id)]
+
+
+def strays(tx: Tx, session_id: str) -> list[str]:
+    """The turns that were left beside the path, in the order that they were."""
+    told = [damage.parsed(data) for (data,) in tx.all(Q.strays, session=session_id)]
+    return [each["turn"] for each in told if isinstance(each, dict) and isinstance(each.get("turn"), str)]
 
 
 def turn_info(row: Row) -> TurnInfo:
@@ -64,7 +70,7 @@ def tree(tx: Tx, session_id: str) -> list[TurnInfo]:
     """Every turn this session ever pointed at, began or left behind, and their ancestors; parents first."""
     wanted = {row[2] for row in tx.all(Q.history, session=session_id) if row[2]}
     wanted |= {row[0] for row in tx.all(Q.open_turns, session=session_id)}
-    wanted |= {canonical.parse(row[0])["turn"] for row in tx.all(Q.strays, session=session_id)}
+    wanted |= set(strays(tx, session_id))
     found: dict[str, TurnInfo] = {}
     queue = sorted(wanted)
     while queue:

@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any, NamedTuple
 
-from .. import canonical
-from ..errors import BadValue
 from ..model import Problem
+from . import damage
 from .mending import Repair, Work
 
 
@@ -26,15 +25,9 @@ def stale(rule: str, where: str, what: str, session_id: str, repair: Repair, ran
     return Finding(Problem(rule, where, what, copy=True), Work(session_id, rank, repair))
 
 
-def check_json(where: str, text: str) -> Iterator[Finding]:
-    try:
-        canonical.parse(text)
-    except (BadValue, TypeError):
+def check_json(where: str, text: Any, kind: type = dict) -> Iterator[Finding]:
+    value = damage.parsed(text)
+    if value is None:
         yield wrong("json", where, f"{where} is not valid JSON")
-
-
-def parsed(text: str) -> Any:
-    try:
-        return canonical.parse(text)
-    except BadValue:
-        return None
+    elif not isinstance(value, kind):
+        yield wrong("json", where, f"{where} is JSON, but no {'object' if kind is dict else 'list'}")

@@ -8,10 +8,14 @@ from .. import canonical
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from ..errors import HeadConflict, SessionNotFound
+from ..errors import HeadConflict, SessionNotFound, TurnNotFound
 
 assert Q.seal_head.names == ("turn", "session", "expected", "fence")
 assert Q.insert_line.names == ("session", "seq", "kind", "turn", "revision", "at", "ref_seq", "reason", "link")
+
+
+class InTheWay(Exception):
+    """Something needs a closer look; nothing of this transaction may stay."""
 
 
 class Head(NamedTuple):
@@ -75,8 +79,21 @@ def thread_of(tx: Tx, turn_id: str | None) -> Thread:
     if turn_id is None:
         return Thread()
     row = tx.one(Q.thread_of, turn=turn_id)
-    assert row is not None, turn_id
+    if row is None:
+        raise TurnNotFound(turn_id, "the head of a session, or a turn, points at it; verify() says which")
     return Thread(*row)
+
+
+def has_turn(tx: Tx, turn_id: str | None) -> bool:
+    return turn_id is None or tx.one(Q.thread_of, turn=turn_id) is not None
+
+
+def mend(tx: Tx, head: Head) -> Head:
+    """A head that points at a turn which is not there goes back to the last one of its reflog that is."""
+    known = [turn_id for _, _, turn_id, *_ in reversed(tx.all(Q.history, session=head.session_id))]
+    to = next((turn_id for turn_id in known if turn_id != head.turn_id and has_turn(tx, turn_id)), None)
+    taken = take(tx, head.session_id, stamps=0)
+    return move(tx, taken, to, kind="recover", reason=f"turn {head.turn_id} is not there")
 
 
 def create(

@@ -81,6 +81,8 @@ class JournaledDatabase:
 class _Journaled:
     """A write transaction that ends with the lines of what it changed."""
 
+    far: Any
+
     def __init__(self, inner: AbstractContextManager[Tx]) -> None:
         self._inner = inner
         self._changes: list[tuple[Query, dict[str, Any], str | None]] = []
@@ -89,7 +91,7 @@ class _Journaled:
     def __enter__(self) -> _Journaled:
         self._tx = self._inner.__enter__()
         self.all, self.one, self.take = self._tx.all, self._tx.one, self._tx.take
-        self.generation, self.watermark = self._tx.generation, self._tx.watermark
+        self.generation, self.watermark, self.far = self._tx.generation, self._tx.watermark, self._tx.far
         return self
 
     def __exit__(

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import canonical, chunks
+from .. import chunks
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import ChunkError
 from ..folding import Fold
-from . import heads, metadata, rows, sealing
+from . import damage, heads, metadata, rows, sealing
 from .refs import entries_of, start_of_message
 
 
@@ -43,6 +43,8 @@ def _answered(tx: Tx, response_id: str, told: bool, data: dict[str, Any]) -> row
 
 def _without_usage(text: str) -> Any:
     """The copy's tokens were counted with the original."""
-    value = canonical.parse(text)
-    value.pop("usage", None)
-    return value
+    value = damage.parsed(text)
+    if isinstance(value, dict):
+        value.pop("usage", None)
+        return value
+    return {}

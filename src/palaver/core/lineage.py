@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import NamedTuple
 
-from ..model import Usage
+from ..model import Usage, add_up
 
 
 class Edge(NamedTuple):
@@ -104,7 +104,7 @@ class Lineage:
             self._depths[turn] = 0 if is_cut else 1
         elif self._depths[parent]:
             self._depths[turn] = self._depths[parent] + 1
-            self._tokens[turn] += self._tokens[parent]
+            self._tokens[turn] = add_up((self._tokens[turn], self._tokens[parent]))
             self._messages[turn] += self._messages[parent]
 
     def __len__(self) -> int:

@@ -9,13 +9,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, NamedTuple
 
-from .. import canonical
 from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
 from ..later import later
 from ..model import Usage
-from . import heads, metadata
+from . import damage, heads, metadata
 from .heads import Head
 
 if TYPE_CHECKING:
@@ -69,7 +68,13 @@ def find(tx: Tx, session_id: str, since: int = 0) -> list[LooseMessage]:
 
 
 def _visible(rows: list[Row]) -> list[LooseMessage]:
-    return [LooseMessage(*row) for row in rows if not metadata.is_out_of_sight(row[2])]
+    """What no turn lists and nothing hides, in order. A row whose id is no text is nobody's to name: verify does."""
+    found: list[LooseMessage] = []
+    for message_id, role, text, created_at in rows:
+        if isinstance(message_id, str) and not metadata.is_out_of_sight(damage.as_json(text)):
+            at = damage.as_time(created_at, found[-1].created_at if found else 0)
+            found.append(LooseMessage(message_id, damage.as_text(role), text, at))
+    return found
 
 
 def look(
@@ -173,8 +178,8 @@ def usage_of(messages: list[LooseMessage]) -> Usage:
     """What the other program counted for its answers; it is in the session's sums already."""
     total = Usage()
     for message in messages:
-        if message.role == "assistant" and '"usage"' in message.metadata:
-            total += Usage.from_metadata(canonical.parse(message.metadata)) or Usage()
+        if message.role == "assistant":
+            total += Usage.from_metadata(damage.parsed(message.metadata)) or Usage()
     return total
 
 
@@ -188,7 +193,7 @@ def lines_of(tx: Tx, message: LooseMessage) -> list[Entry]:
 
 def _line(kind: str, ref: str, name: str, stored: str) -> Entry:
     salt = digests.new_salt()
-    return turns.Entry(0, kind, ref, None, salt, digests.leaf(salt, name, stored))
+    return turns.Entry(0, kind, ref, None, salt, digests.leaf(salt, damage.as_text(name), stored))
 
 
 def _groups_of(tx: Tx, turn: OpenTurn) -> list[tuple[int, str, list[Entry]]]:
@@ -197,7 +202,7 @@ def _groups_of(tx: Tx, turn: OpenTurn) -> list[tuple[int, str, list[Entry]]]:
     for entry in turn.entries:
         if entry.kind == "message":
             row = tx.one(Q.get_message, id=entry.ref)
-            groups.append((row[4] if row else 0, entry.ref, []))
+            groups.append((damage.as_time(row[4]) if row else 0, entry.ref, []))
         groups[-1][2].append(entry)
     return groups
 
@@ -215,8 +220,8 @@ def _has_open_tool(tx: Tx, group: list[LooseMessage]) -> bool:
     final = {"output-available", "output-error", "output-denied"}
     for message in group:
         for _, _, kind, data in tx.all(Q.parts_of_message, message=message.id):
-            if kind.startswith("tool-") or kind == "dynamic-tool":
-                part = canonical.parse(data)
+            if damage.as_text(kind).startswith("tool-") or kind == "dynamic-tool":
+                part = damage.parsed(data)
                 if not isinstance(part, dict) or part.get("state") not in final:
                     return True
     return False

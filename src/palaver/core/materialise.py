@@ -10,7 +10,7 @@ from __future__ import annotations
 from .. import canonical, ids
 from ..db.database import Tx
 from ..db.queries import Q
-from . import metadata, transcript, visibility
+from . import damage, metadata, transcript, visibility
 from .heads import Head
 from .rows import tool_columns
 from .transcript import Message
@@ -40,6 +40,7 @@ def _copy(tx: Tx, session_id: str, message: Message) -> None:
         metadata=_without_usage(message.metadata),
         at=message.created_at,
     )
+    message.mend()
     for place, data in enumerate(message.parts):
         part = canonical.parse(data)
         call, state = tool_columns(part)
@@ -60,6 +61,8 @@ def _copy(tx: Tx, session_id: str, message: Message) -> None:
 
 def _without_usage(text: str) -> str:
     text = metadata.view(text)
+    if not isinstance(damage.parsed(text), dict):
+        return "{}"
     if '"usage"' not in text:
         return text
     values = canonical.open_object(text)

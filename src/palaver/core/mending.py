@@ -16,9 +16,8 @@ from .. import canonical
 from ..clock import now_ms
 from ..db.database import Database, Row, Tx
 from ..db.queries import Q
-from ..errors import BadValue
-from ..model import Usage
-from . import metadata, previews, response, turns
+from ..model import Usage, add_up
+from . import damage, metadata, previews, response, turns
 from .lineage import Lineage, Sums, View
 
 _BATCH = 100  # repairs in one transaction
@@ -94,7 +93,7 @@ def thread(turn_id: str) -> Repair:
         row = locked.tx.one(Q.sums_beside_parent, turn=turn_id)
         if row is not None:
             depth, tokens, messages, listed, *counts = row
-            right = Sums(depth + 1, tokens + Usage(*counts).total, messages + listed)
+            right = Sums(depth + 1, add_up((tokens, Usage(*counts).total)), messages + listed)
             locked.tx.later(Q.set_thread, turn=turn_id, **right._asdict())
 
     return repair
@@ -119,20 +118,15 @@ def part_rows_fit(tx: Tx, turn: turns.OpenTurn) -> bool:
 
 
 def rollups(locked: Locked) -> None:
-    right = sum((usage_in(text) for (text,) in locked.tx.all(Q.usage_texts, session=locked.session_id)), Usage())
+    right = sum(
+        (usage_in(damage.as_json(text)) for (text,) in locked.tx.all(Q.usage_texts, session=locked.session_id)), Usage()
+    )
     locked.tx.later(Q.set_rollups, session=locked.session_id, total=right.total, **right.columns())
 
 
 def usage_in(text: str) -> Usage:
     """The tokens that an assistant's message tells of in its metadata."""
-    return (Usage.from_metadata(_parsed(text)) if '"usage"' in text else None) or Usage()
-
-
-def _parsed(text: str) -> object:
-    try:
-        return canonical.parse(text)
-    except BadValue:  # verify names it
-        return None
+    return (Usage.from_metadata(damage.parsed(text)) if '"usage"' in text else None) or Usage()
 
 
 def preview(locked: Locked) -> None:
@@ -148,7 +142,7 @@ def stamp(row_id: str, message_id: str) -> Repair:
         listed = [turn_id for turn_id, _ in locked.tx.all(Q.lines_that_list, message=message_id)]
         if row is None or not listed or not locked.queued.isdisjoint(listed):
             return
-        _, _, _, text, _ = row
+        text = damage.as_json(row[3])
         is_shown, now = any(map(locked.view.shows, listed)), now_ms()
         if metadata.is_hidden(text) == is_shown:
             right = metadata.unhide(text) if is_shown else metadata.hide(text, now)

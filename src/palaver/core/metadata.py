@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 from .. import canonical
 from ..errors import BadValue, ReservedKey
 from ..later import later
+from . import damage
 
 if TYPE_CHECKING:
     from . import counting
@@ -41,14 +42,23 @@ def as_given(metadata: Any) -> str:
 
 
 def splice(text: str, key: str, value: str) -> str:
-    """`text` with one more key before its closing brace."""
+    """`text` with one more key before its closing brace. What is no object has no place for one, and stays."""
+    if not _is_object(text):
+        return text
     brace = text.rindex("}")
     inside = text[text.index("{") + 1 : brace]
     comma = "," if inside.strip() else ""
     return f'{text[:brace]}{comma}"{key}":{value}{text[brace:]}'
 
 
+def _is_object(text: Any) -> bool:
+    """Whether it looks like one; what does not (see damage.py) has no keys to add or to cut."""
+    return type(text) is str and text.rstrip().endswith("}") and text.lstrip().startswith("{")
+
+
 def _cut(text: str, pattern: re.Pattern[str]) -> tuple[str, str | None]:
+    if not _is_object(text):
+        return text, None
     brace = text.rindex("}")
     found = pattern.search(text, 0, brace)
     if found is None:
@@ -69,7 +79,7 @@ def unqueue(text: str) -> str:
 
 
 def is_queued(text: str) -> bool:
-    return '"queued_at"' in text and _cut(text, _STAMP["queued_at"])[1] is not None
+    return _is_object(text) and '"queued_at"' in text and _cut(text, _STAMP["queued_at"])[1] is not None
 
 
 def hidden_stamp(text: str) -> int | None:
@@ -79,14 +89,14 @@ def hidden_stamp(text: str) -> int | None:
 
 
 def is_hidden(text: str) -> bool:
-    return '"hidden_at"' in text and hidden_stamp(text) is not None
+    return _is_object(text) and '"hidden_at"' in text and hidden_stamp(text) is not None
 
 
 def is_out_of_sight(text: str) -> bool:
     """Hidden or queued, for rows of another program, which may write the keys at any place in the object."""
     if not any(f'"{key}"' in text for key in OWNED):
         return False
-    value = canonical.parse(text)
+    value = damage.parsed(text)
     return isinstance(value, dict) and any(value.get(key) is not None for key in OWNED)
 
 

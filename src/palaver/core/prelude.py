@@ -14,7 +14,7 @@ from ..db.queries import Q
 from ..errors import HeadConflict, SessionArchived, SessionDeleted
 from ..later import later
 from . import heads, loose
-from .heads import Head
+from .heads import Head, InTheWay
 from .loose import Looks, LooseMessage
 from .tips import Tips
 
@@ -23,10 +23,6 @@ if TYPE_CHECKING:
     from .recovery import IsDead
 else:
     later(globals(), ".core.recovery")
-
-
-class InTheWay(Exception):
-    """Something needs a closer look; nothing of this transaction may stay."""
 
 
 class Room:
@@ -130,6 +126,8 @@ def _settle(
 ) -> tuple[Head, list[LooseMessage]]:
     """The head with everything before it settled; rows that a live or waiting turn keeps from being adopted."""
     before = head
+    if not heads.has_turn(tx, head.turn_id):
+        head = heads.mend(tx, head)
     if head.open_turns:
         head = recovery.recover(tx, head, room.is_dead)
         if moving_on:

@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import BadValue, ChunkError
-from . import digests, mending, metadata, turns, windows
+from . import damage, digests, mending, metadata, recovery, turns, windows
 from .findings import Finding, stale, wrong
 from .lineage import Lineage
 
@@ -97,7 +97,8 @@ class _Proof:
 
     def __init__(self, row: TurnRow, lineage: Lineage) -> None:
         self._row, self._lineage = row, lineage
-        self._is_sealed = row.sealed_at is not None
+        self._is_aside = row.sealed_at is not None and row.digest is None  # it could not be sealed
+        self._is_sealed = row.sealed_at is not None and not self._is_aside
         self._message: str | None = None  # the one whose parts come by
         self._leaves: list[bytes] = []
         self._messages: set[str] = set()  # that have a row
@@ -124,12 +125,14 @@ class _Proof:
         stored = _stored(tx, line)
         if stored is None or line.name is None:
             yield wrong("missing", ref, f"the {kind} {ref} is listed but its row is gone")
-        elif digests.leaf(line.salt, line.name, self._given(line, stored)) != line.leaf:
+        elif digests.leaf(line.salt, damage.as_text(line.name), self._given(line, stored)) != line.leaf:
             yield wrong("altered", ref, f"the {kind} {ref} is not what was written: its digest does not fit")
+        if kind == "part" and stored is not None and not damage.is_part(stored):
+            yield wrong("json", ref, f"part {ref} cannot be read: it is not a JSON object with a type")
 
-    def _given(self, line: Line, stored: str) -> str:
+    def _given(self, line: Line, stored: Any) -> Any:
         """As the caller gave it."""
-        if line.kind == "part":
+        if line.kind == "part" or not isinstance(stored, str):
             return stored
         return metadata.undress(stored, usage_told=line.ref in self._lineage.told)
 
@@ -142,6 +145,8 @@ class _Proof:
         if self._is_sealed:
             yield from self._chain()
             yield from self._thread()
+        elif self._is_aside:
+            yield wrong("aside", self._row.id, recovery.why_aside(tx, self._row.session_id, self._row.id))
         else:
             yield from _open_turn(tx, self._row)
 
@@ -166,7 +171,7 @@ def _open_turn(tx: Tx, row: TurnRow) -> Iterator[Finding]:
         return
     try:
         turn = turns.load(tx, row.id)
-    except (ChunkError, BadValue) as error:
+    except (ChunkError, BadValue, TypeError, LookupError) as error:
         yield wrong("events", row.id, f"the chunks of open turn {row.id} do not fold: {error}")
         return
     if not mending.part_rows_fit(tx, turn):

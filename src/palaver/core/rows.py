@@ -134,6 +134,8 @@ def _check_tool(part: dict[str, Any]) -> None:
         raise BadValue("a tool part has a text `toolCallId`")
     if part.get("state") not in TOOL_STATES:
         raise BadValue(f"a tool part's state is one of {', '.join(TOOL_STATES)}, not {part.get('state')!r}")
+    if part["state"] == "output-error" and not isinstance(part.get("errorText"), str):
+        raise BadValue("a tool part that failed says why, in a text `errorText`; the AI SDK refuses it without")
 
 
 def _unfit(text: str) -> bool:

@@ -87,7 +87,9 @@ def set_adrift(tx: Tx, head: Head, turn: OpenTurn) -> None:
     """A frozen turn that no head points at: a stray. Its rows are hidden, its event can be found again."""
     for row_id, message_id, text in tx.all(Q.standing_rows, turn=turn.id, session=turn.session_id):
         if not metadata.is_hidden(text) and not _is_listed_elsewhere(tx, head, message_id, turn.id):
-            tx.later(Q.set_message_metadata, id=row_id, metadata=metadata.hide(text, now_ms()), now=now_ms())
+            hidden = metadata.hide(text, now_ms())
+            if hidden != text:
+                tx.later(Q.set_message_metadata, id=row_id, metadata=hidden, now=now_ms())
     record_event(tx, head, "stray", turn, {"turn": turn.id, "status": turn.status})
 
 

@@ -12,7 +12,7 @@ from ..db.queries import Q, Query
 from ..errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound, TurnNotFound
 from ..later import later
 from ..model import Page, SessionInfo, Usage
-from . import heads, metadata, prelude
+from . import damage, heads, metadata, prelude
 from .heads import Head
 from .prelude import Room
 
@@ -169,17 +169,17 @@ def info(row: Row) -> SessionInfo:
         prompt, completion, reasoning, read, write, total, cost, meta, created, updated, archived, deleted,
     ) = row
     return SessionInfo(
-        id, agent, workspace, _value(model), title, preview, parent, message, relation or "import", revision or 0,
-        turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta),
-        created, updated, archived, deleted,
+        id, agent, workspace, _value(model, id), title, preview, parent, message, relation or "import", revision or 0,
+        turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta, id),
+        damage.as_time(created), damage.as_time(updated), archived, deleted,
     )
     # fmt: on
 
 
-def _value(text: str | None) -> Any:
+def _value(text: str | None, session_id: str) -> Any:
     if text is None or text == "{}":
         return {}
-    return {"provider_id": "", "model_id": ""} if text == UNKNOWN_MODEL else canonical.parse(text)
+    return {"provider_id": "", "model_id": ""} if text == UNKNOWN_MODEL else damage.opened(text, session_id)
 
 
 def list_page(
@@ -198,7 +198,7 @@ def list_page(
         raise BadValue(f"limit is between 1 and 10,000, not {limit}")
     if order not in ("updated", "created"):
         raise BadValue(f"order is 'updated' or 'created', not {order!r}")
-    before_at, before_id = _read_cursor(after, order) if after else (FAR, "")
+    before_at, before_id = _read_cursor(after, order) if after else (tx.far, "")
     query = Q.list_created if order == "created" else _driver(agent, workspace, parent)
     rows = tx.all(
         query,
@@ -224,6 +224,7 @@ def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Que
 
 def _cursor(last: SessionInfo, order: str) -> str:
     at = last.created_at if order == "created" else last.updated_at
+    at = at or FAR - 1  # what is no time sorts before all that have one
     return base64.urlsafe_b64encode(f"{order} {at} {last.id}".encode()).decode()
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 from ..db.database import Tx
 from ..db.queries import Q
 from ..model import Usage
-from . import heads, mending, metadata, previews, windows
+from . import damage, heads, mending, metadata, previews, windows
 from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage, View
 
@@ -37,6 +37,8 @@ class SessionRow(NamedTuple):
     preview: str | None
     deleted_at: int | None
     relation: str
+    created_at: int
+    updated_at: int
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -72,11 +74,15 @@ def compare(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterat
 
 
 def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
-    for name in ("model_json", "permissions_json", "metadata_json"):
-        yield from check_json(f"{row.id}.{name}", getattr(row, name))
+    for name, kind in (("model_json", dict), ("permissions_json", list), ("metadata_json", dict)):
+        yield from check_json(f"{row.id}.{name}", getattr(row, name), kind)
+    for name in ("created_at", "updated_at"):
+        if type(getattr(row, name)) is not int:
+            yield wrong("time", row.id, f"the {name} of session {row.id} is no number of milliseconds")
     sight, tokens, path = _Sight(row, lineage), Usage(), list[OnPath]()
     for message in _messages(tx, row.id):
         yield from check_json(f"{message.id}.metadata_json", message.metadata)
+        message = message._replace(metadata=damage.as_json(message.metadata))
         if message.role == "assistant":
             tokens += mending.usage_in(message.metadata)
         if row.head_of is not None:
@@ -100,7 +106,8 @@ def _messages(tx: Tx, session_id: str) -> Iterator[Message]:
     while True:
         found = tx.all(Q.messages_of_session, session=session_id, at=at, after=after, **windows.with_lines())
         for after, role, text, at, lines in found:
-            yield Message(after, role, _metadata(tx, after, text), at, windows.listing(tx, after, lines))
+            if isinstance(after, str):
+                yield Message(after, role, _metadata(tx, after, text), at, windows.listing(tx, after, lines))
         if len(found) < windows.ROWS:
             return
 
@@ -120,9 +127,8 @@ def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
         )
         for copy_id, message_id, row_id, text, lines in found:
             if row_id is not None:
-                yield from sight.row(
-                    copy_id, message_id, _metadata(tx, row_id, text), windows.listing(tx, message_id, lines)
-                )
+                stored = damage.as_json(_metadata(tx, row_id, text))
+                yield from sight.row(copy_id, message_id, stored, windows.listing(tx, message_id, lines))
         if len(found) < windows.ROWS:
             return
 
@@ -172,6 +178,9 @@ def _times(path: list[OnPath]) -> Iterator[Finding]:
     """Along a path, the rows written in this session have rising times; another program's may not fit."""
     last = 0
     for message in path:
+        if type(message.created_at) is not int:
+            yield wrong("time", message.id, f"message {message.id} has a created_at that is no number of milliseconds")
+            continue
         if message.created_at <= last:
             yield wrong("time", message.id, f"message {message.id} has a created_at before the one it follows")
         last = max(last, message.created_at)

@@ -10,8 +10,9 @@ from typing import NamedTuple
 
 from ..db.database import Tx
 from ..db.queries import Q
+from ..errors import TurnNotFound
 from . import heads
-from .heads import Thread
+from .heads import InTheWay, Thread
 
 _MANY = 10_000
 
@@ -21,6 +22,14 @@ class Tip(NamedTuple):
     seq: int  # of the line that moved the head there,
     link: bytes  # and its link
     thread: Thread
+
+
+def _thread_of(tx: Tx, turn_id: str | None) -> Thread:
+    """A head that points nowhere needs a closer look."""
+    try:
+        return heads.thread_of(tx, turn_id)
+    except TurnNotFound:
+        raise InTheWay from None
 
 
 class Tips:
@@ -35,12 +44,12 @@ class Tips:
         if tip is not None and tip.turn_id == turn_id and tip.seq == seq:
             return tip.thread, tip.link
         row = tx.one(Q.newest_link, session=session_id)
-        return heads.thread_of(tx, turn_id), row[0] if row else b""
+        return _thread_of(tx, turn_id), row[0] if row else b""
 
     def thread(self, tx: Tx, session_id: str, turn_id: str | None, seq: int) -> Thread:
         """What a turn inherits, alone."""
         tip = self._known.get(session_id)
-        return tip.thread if tip is not None and tip[:2] == (turn_id, seq) else heads.thread_of(tx, turn_id)
+        return tip.thread if tip is not None and tip[:2] == (turn_id, seq) else _thread_of(tx, turn_id)
 
     def put(self, session_id: str, tip: Tip) -> None:
         if len(self._known) > _MANY:

@@ -16,9 +16,9 @@ from .. import canonical
 from ..canonical import Raw
 from ..db.database import Row, Tx
 from ..db.queries import Q
-from ..errors import SessionNotFound, TurnNotFound
+from ..errors import BadValue, ChunkError, SessionNotFound, TurnNotFound
 from ..later import later
-from . import loose, metadata
+from . import damage, loose, metadata
 
 if TYPE_CHECKING:
     from . import turns
@@ -31,26 +31,46 @@ _LINE, _FIELD = "\x1e", "\x1f"
 class Message:
     """A message as stored: JSON texts, not yet decoded."""
 
-    __slots__ = ("client_id", "created_at", "id", "metadata", "parts", "role", "turn_id")
+    __slots__ = ("client_id", "created_at", "id", "metadata", "part_ids", "parts", "role", "turn_id")
 
     def __init__(
         self, id: str, client_id: str | None, role: str, metadata: str, created_at: int, turn_id: str | None
     ) -> None:
         self.id = id
         self.client_id = client_id
-        self.role = role
-        self.metadata = metadata
-        self.created_at = created_at
+        self.role = role if type(role) is str else damage.as_text(role)
+        self.metadata = metadata if type(metadata) is str else ""
+        self.created_at = created_at if type(created_at) is int else damage.as_time(created_at)
         self.turn_id = turn_id
         self.parts: list[str] = []
+        self.part_ids: list[str] = []
+
+    def add(self, part_id: str, data: str) -> None:
+        self.parts.append(data if type(data) is str else damage.part(part_id))
+        self.part_ids.append(part_id)
+
+    def mend(self) -> None:
+        """What cannot be read is replaced by what says so."""
+        ids = self.part_ids or [self.id] * len(self.parts)
+        pairs = zip(ids, self.parts, strict=True)
+        self.parts = [data if damage.is_part(data) else damage.part(part_id) for part_id, data in pairs]
 
     def ui(self) -> dict[str, Any]:
         """The AI SDK's UIMessage. The id is the one the client knows."""
-        return _ui(self.client_id or self.id, self.role, self.metadata, _decode_parts(self.parts))
+        parts = _decoded([",".join(self.parts)])
+        if parts is None or len(parts[0]) != len(self.parts):
+            self.mend()
+            parts = [[canonical.parse(text) for text in self.parts]]
+        return _ui(self.client_id or self.id, self.role, self.metadata, parts[0], self.id)
 
     def json(self) -> str:
         """The same as text, with every stored byte as it was given."""
+        parts = _decoded([",".join(self.parts)])
+        if parts is None or len(parts[0]) != len(self.parts):
+            self.mend()
         shown = metadata.view(self.metadata)
+        if shown != "{}" and not isinstance(damage.parsed(shown), dict):
+            shown = canonical.encode(damage.opened(shown, self.id))
         middle = f'"metadata":{shown},' if shown != "{}" else ""
         head = f'"id":{canonical.dump(self.client_id or self.id)},"role":{canonical.dump(self.role)},'
         return "{" + head + middle + '"parts":[' + ",".join(self.parts) + "]}"
@@ -58,16 +78,16 @@ class Message:
 
 def as_ui(messages: list[Message]) -> list[dict[str, Any]]:
     parts = _decoded([",".join(message.parts) for message in messages])
-    if parts is None:
+    if parts is None or any(len(each) != len(m.parts) for m, each in zip(messages, parts, strict=True)):
         return [message.ui() for message in messages]
-    return [_ui(m.client_id or m.id, m.role, m.metadata, each) for m, each in zip(messages, parts, strict=True)]
+    return [_ui(m.client_id or m.id, m.role, m.metadata, each, m.id) for m, each in zip(messages, parts, strict=True)]
 
 
-def _ui(shown_id: str, role: str, stored: str, parts: list[Any]) -> dict[str, Any]:
+def _ui(shown_id: str, role: str, stored: str, parts: list[Any], row_id: str) -> dict[str, Any]:
     shown = stored if stored == "{}" else metadata.view(stored)
     if shown == "{}":
         return {"id": shown_id, "role": role, "parts": parts}
-    return {"id": shown_id, "role": role, "metadata": canonical.parse(shown), "parts": parts}
+    return {"id": shown_id, "role": role, "metadata": damage.opened(shown, row_id), "parts": parts}
 
 
 def _decoded(texts: list[str]) -> list[list[Any]] | None:
@@ -76,15 +96,9 @@ def _decoded(texts: list[str]) -> list[list[Any]] | None:
         parts: list[list[Any]] = msgspec.json.decode("[[" + "],[".join(texts) + "]]") if texts else []
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return None
-    return parts if len(parts) == len(texts) else None
-
-
-def _decode_parts(texts: list[str]) -> list[Any]:
-    joined = "[" + ",".join(texts) + "]"
-    try:
-        return msgspec.json.decode(joined)  # type: ignore[no-any-return]
-    except (msgspec.DecodeError, RecursionError, UnicodeError):
-        return [canonical.parse(text) for text in texts]
+    if len(parts) != len(texts) or not all(type(part) is dict and "type" in part for each in parts for part in each):
+        return None
+    return parts
 
 
 def read(tx: Tx, session_id: str) -> list[Message]:
@@ -114,13 +128,15 @@ def _read_whole(tx: Tx, session_id: str, turn_id: str) -> list[dict[str, Any]] |
     with their parts joined by the engine: a fifth of the rows. There is no tail then. None: they are not."""
     lines = _Lines(tx, turn_id)
     rows = {row[0]: row for row in tx.all(Q.whole_messages, session=session_id)}
+    if not all(type(row[1]) is type(row[2]) is str and type(row[3]) in (str, type(None)) for row in rows.values()):
+        return None
     if not lines.is_clear or rows.keys() != lines.refs() or len(rows) != len(lines.messages):
         return None
     parts = _decoded([rows[ref][3] or "" for _, ref, _ in lines.messages])
     if parts is None or sum(map(len, parts)) != lines.parts:
         return None
     return [
-        _ui(client_id or ref, rows[ref][1], rows[ref][2], each)
+        _ui(client_id or ref, rows[ref][1], rows[ref][2], each, ref)
         for (_, ref, client_id), each in zip(lines.messages, parts, strict=True)
     ]
 
@@ -175,12 +191,12 @@ def _read_own_path(tx: Tx, session_id: str, turn_id: str | None) -> list[Message
 def _add_parts(tx: Tx, session_id: str, messages: dict[str, Message]) -> int:
     """How many there were; -1 if they are not in order."""
     count = 0
-    for message_id, place, data in tx.all(Q.rows_of_parts, session=session_id):
+    for message_id, place, part_id, data in tx.all(Q.rows_of_parts, session=session_id):
         message = messages.get(message_id)
         if message is not None:
             if place != len(message.parts):
                 return -1
-            message.parts.append(data)
+            message.add(part_id, data)
             count += 1
     return count
 
@@ -227,9 +243,13 @@ def _fill(tx: Tx, session_id: str, row: Sequence[Any], messages: list[Message]) 
 
 
 def _fold_into(tx: Tx, session_id: str, begin_seq: int, facts: str, message: Message) -> None:
-    fold = turns.new_fold(canonical.parse(facts))
-    turns.replay(fold, tx.all(Q.events_of_turn, session=session_id, begin_seq=begin_seq))
+    try:
+        fold = turns.new_fold(canonical.parse(facts))
+        turns.replay(fold, tx.all(Q.events_of_turn, session=session_id, begin_seq=begin_seq))
+    except (BadValue, ChunkError, TypeError, LookupError):  # a damaged chunk: what its part rows have; verify names it
+        return
     message.parts = [canonical.dump(fold.part(i)) for i in range(len(fold.parts))]
+    message.part_ids = []
 
 
 def _assemble(rows: Iterable[Row]) -> list[Message]:
@@ -245,7 +265,7 @@ def _assemble(rows: Iterable[Row]) -> list[Message]:
         elif data is not None:
             owner = by_id.get((turn_id, message_id))
             if owner is not None:
-                owner.parts.append(data)
+                owner.add(ref, data)
     return messages
 
 
@@ -258,7 +278,8 @@ def _loose(tx: Tx, session_id: str) -> list[Message]:
     messages = []
     for found in loose.find(tx, session_id):
         message = Message(found.id, None, found.role, found.metadata, found.created_at, None)
-        message.parts = [row[3] for row in tx.all(Q.parts_of_message, message=found.id)]
+        for part_id, _, _, data in tx.all(Q.parts_of_message, message=found.id):
+            message.add(part_id, data)
         messages.append(message)
     return messages
 

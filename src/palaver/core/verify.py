@@ -15,8 +15,9 @@ from hashlib import sha256
 from ..db.database import Database, Row, Tx
 from ..db.queries import Q
 from ..model import Problem
-from . import mending, proofs, rows, standing, windows
-from .findings import Finding, parsed, wrong
+from . import damage, mending, proofs, rows, standing, windows
+from .damage import parsed
+from .findings import Finding, wrong
 from .lineage import Edge, Lineage
 
 _ROUNDS = 10
@@ -85,6 +86,9 @@ def _homes(tx: Tx, page: list[Row], lineage: Lineage) -> Iterator[Finding]:
     """Messages of ours: a turn of their own session lists them, and their parts are numbered."""
     ours = set()
     for message_id, session_id, text in page:
+        if not isinstance(message_id, str):
+            yield wrong("id", damage.as_text(message_id), f"the id of message {damage.as_text(message_id)} is no text")
+            continue
         lines = windows.listing(tx, message_id, text)
         if lines:
             ours.add(message_id)

@@ -45,11 +45,15 @@ def path(tx: Tx, turn_id: str | None) -> list[str]:
 def _apply(tx: Tx, shown: Standing, gone: Standing) -> None:
     now = now_ms()
     for row_id, (_, text) in gone.items():
-        if row_id not in shown and not metadata.is_hidden(text):
-            tx.later(Q.set_message_metadata, id=row_id, metadata=metadata.hide(text, now), now=now)
+        if row_id not in shown:
+            _put(tx, row_id, text, metadata.hide(text, now), now)
     for row_id, (_, text) in shown.items():
-        if metadata.is_hidden(text):
-            tx.later(Q.set_message_metadata, id=row_id, metadata=metadata.unhide(text), now=now)
+        _put(tx, row_id, text, metadata.unhide(text), now)
+
+
+def _put(tx: Tx, row_id: str, before: str, text: str, now: int) -> None:
+    if text != before:
+        tx.later(Q.set_message_metadata, id=row_id, metadata=text, now=now)
 
 
 def _standing(tx: Tx, session_id: str, turn_ids: Iterable[str]) -> Standing:

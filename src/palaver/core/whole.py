@@ -13,9 +13,9 @@ from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
 from ..model import TurnInfo, Usage, add_up
-from . import counting, digests, heads, loose, prelude, previews, sealing, triggers, turns, visibility
-from .heads import Head, Thread
-from .prelude import InTheWay, Room, refuse_loose
+from . import counting, damage, digests, heads, loose, prelude, previews, sealing, triggers, turns, visibility
+from .heads import Head, InTheWay, Thread
+from .prelude import Room, refuse_loose
 from .rows import NewMessage
 from .tips import Tip
 from .turns import NOTHING, OpenTurn
@@ -38,7 +38,7 @@ class Whole(NamedTuple):
 
     def under(self, stored: str | None) -> Whole:
         """With a snapshot of the permissions in force, where there are any."""
-        own = permissions.usable(canonical.parse(stored)) if stored is not None and stored != "[]" else []
+        own = permissions.usable(damage.parsed(stored) or []) if stored is not None and stored != "[]" else []
         granted = [*(self.rules or ()), *own]
         return self._replace(facts=self.facts | {"permissions_granted": granted}) if granted else self
 

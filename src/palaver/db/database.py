@@ -19,6 +19,8 @@ ChunkRow = tuple[Row, Row | None]  # what `append_chunk` is told, and `update_pa
 class Tx(Protocol):
     """One transaction: a snapshot for reads; for writes, all or nothing (but see `errors.is_settled`)."""
 
+    far: Any  # what sorts after everything that a column of times may hold
+
     def all(self, query: Query, **params: Any) -> list[Row]: ...
 
     def one(self, query: Query, **params: Any) -> Row | None: ...

@@ -18,7 +18,7 @@ from ..errors import (
 )
 from .oserrors import has_too_many
 
-TRANSLATED = (apsw.Error, UnicodeEncodeError, OverflowError)
+TRANSLATED = (apsw.Error, UnicodeEncodeError, UnicodeDecodeError, OverflowError)
 
 
 def explain(
@@ -38,6 +38,8 @@ def explain(
             f"{path}: a number would be larger than SQLite holds (2^63); if you gave none like it, another program "
             "changed the session's numbers, and `palaver verify` looks"
         )
+    if isinstance(error, UnicodeDecodeError):
+        return StoreCorrupt(f"{path} holds a text that is not UTF-8; verify() says which")
     match error:
         case apsw.NotADBError():
             return NotAStore(f"{path} is not a SQLite database; nothing was changed")

@@ -1,7 +1,8 @@
 """SQL is named text in .sql files: `-- name: fork_head`, a line of comment, the statement.
 
 Parameters are written `:name` and bound by position; their order is recorded here once. One text serves both
-engines; `greatest(` is spelled `max(` on SQLite, `least(` `min(`.
+engines; `greatest(` is spelled `max(` on SQLite, `least(` `min(`. `only_text(x)` is x where that is a text, and else no
+JSON: a column of SQLite may hold anything.
 """
 
 from __future__ import annotations
@@ -19,6 +20,7 @@ _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _HEADER = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _COMMENT = re.compile(r"--[^\n]*")
+ONLY_TEXT = re.compile(r"only_text\(([^()]+)\)")
 
 
 class Query:
@@ -54,10 +56,9 @@ def bodies(source: str) -> Iterator[tuple[str, str]]:
 
 
 def for_sqlite(text: str) -> str:
-    return (
-        " ".join(_COMMENT.sub("", text).split()).replace("greatest(", "max(").replace("least(", "min(").rstrip("; ")
-        + ";"
-    )
+    words = " ".join(_COMMENT.sub("", text).split())
+    words = ONLY_TEXT.sub(r"CASE typeof(\1) WHEN 'text' THEN \1 ELSE '!' END", words)
+    return words.replace("greatest(", "max(").replace("least(", "min(").rstrip("; ") + ";"
 
 
 class Queries:

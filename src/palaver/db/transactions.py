@@ -13,6 +13,7 @@ import apsw
 
 from ..clock import monotonic
 from ..errors import is_settled
+from ..later import later
 from .explaining import TRANSLATED
 from .queries import Q, Query
 
@@ -22,10 +23,13 @@ if TYPE_CHECKING:
     from types import TracebackType
     from typing import Any
 
+    from . import undecodable
     from .database import Row
     from .grouping import Group
     from .reading import ReadOnlyDatabase
     from .sqlite import SqliteDatabase
+else:
+    later(globals(), ".db.undecodable")
 
 _BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
 _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
@@ -34,11 +38,19 @@ _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
 class Statements:
     """The verbs of a transaction over one cursor."""
 
+    far = b""  # numbers, then texts, then bytes: a time that another program wrote may be any of them
+
     def __init__(self, cursor: apsw.Cursor) -> None:
         self._cursor = cursor
 
     def all(self, query: Query, **params: Any) -> list[Row]:
-        return self._cursor.execute(query.text, query.bind(params)).fetchall()
+        return self._ask(query.text, query.bind(params))
+
+    def _ask(self, text: str, values: Sequence[Any]) -> list[Row]:
+        try:
+            return self._cursor.execute(text, values).fetchall()
+        except UnicodeDecodeError as error:
+            return undecodable.rows(self._cursor.connection, text, values, error)
 
     def one(self, query: Query, **params: Any) -> Row | None:
         rows = self.all(query, **params)
@@ -55,7 +67,7 @@ class Statements:
         self.all(query, **params)
 
     def take(self, query: Query, *values: Any) -> list[Row]:
-        return self._cursor.execute(query.text, values).fetchall()
+        return self._ask(query.text, values)
 
     def put(self, query: Query, *values: Any) -> None:
         self.take(query, *values)
@@ -213,7 +225,7 @@ class Write(Statements):
     def take(self, query: Query, *values: Any) -> list[Row]:
         if self._waiting or not self._begun:
             self._run_waiting()
-        return self._cursor.execute(query.text, values).fetchall()
+        return self._ask(query.text, values)
 
     def later(self, query: Query, **params: Any) -> None:
         self._waiting.append((query.text, query.bind(params)))

@@ -12,6 +12,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from .. import canonical
+from ..core import damage
 from ..core.transcript import Message
 from ..db.database import Database, Tx
 from ..db.queries import Q
@@ -37,6 +38,7 @@ def inspect(db: Database, session_id: str) -> Iterator[str]:
 def _message(tx: Tx, message: Message) -> Iterator[str]:
     row = tx.one(Q.export_message, id=message.id)
     yield "{" + (_members(tables.MESSAGES.names, row) if row else f'"id":{canonical.dump(message.id)}') + ',"parts":['
+    message.mend()
     for place, part in enumerate(message.parts):
         yield part if place == 0 else "," + part
     yield "]}"
@@ -47,4 +49,6 @@ def _members(names: list[str], row: tuple[Any, ...]) -> str:
 
 
 def _value(name: str, value: Any) -> str:
-    return str(value) if name.endswith("_json") else canonical.dump(value)
+    if name.endswith("_json") and damage.parsed(value) is not None:
+        return str(value)
+    return canonical.dump(value if isinstance(value, int | float | None) else damage.as_text(value))

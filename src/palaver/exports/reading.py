@@ -30,5 +30,5 @@ def _of_turn(tx: Tx, turn_id: str) -> list[Message]:
         if kind == "message" and role is not None:
             found[ref] = Message(ref, client_id, role, meta, created_at, turn_id)
         elif data is not None and message_id in found:
-            found[message_id].parts.append(data)
+            found[message_id].add(ref, data)
     return list(found.values())

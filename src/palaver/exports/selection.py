@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
-from .. import canonical
+from ..core import damage
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound
@@ -158,7 +158,7 @@ def _lineage(tx: Tx) -> Iterator[tuple[str, str | None]]:
 def _first_words(tx: Tx, session_id: str) -> list[str]:
     """The message that a session's preview is taken from, if it has one."""
     for message_id, data in tx.all(Q.first_words, session=session_id):
-        part = canonical.parse(data)
+        part = damage.parsed(data)
         words = part.get("text") if isinstance(part, dict) else None
         if isinstance(words, str) and words.strip():
             return [message_id]

@@ -11,7 +11,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..queries import Query, statements
+from ..queries import ONLY_TEXT, Query, statements
 
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _OURS = re.compile(r"-- postgres: ([^\n]*)")
@@ -75,7 +75,7 @@ class Dialect:
 
 def translate(query: Query) -> Statement:
     text = " ".join(_COMMENT.sub("", _OURS.sub(r"\1", query.body)).split()).rstrip("; ")
-    text = text.replace("group_concat(", "string_agg(").replace(" AS INTEGER)", " AS BIGINT)")
+    text = ONLY_TEXT.sub(r"\1", text).replace("group_concat(", "string_agg(").replace(" AS INTEGER)", " AS BIGINT)")
     numbers = {name: f"${place}" for place, name in enumerate(query.names, 1)}
     text = _PARAM.sub(lambda found: numbers[found[1]] if found[1] else found[0], text)
     takes_head = "-- postgres locks: session" in query.body or (

@@ -36,6 +36,8 @@ _LOOK = (
 class Statements:
     """The verbs of a transaction over one connection."""
 
+    far = 2**62
+
     def __init__(self, db: PostgresDatabase) -> None:
         self._db = db
         self._dialect = db.dialect

@@ -3,7 +3,7 @@
 -- event_seq. A time more than a day ahead, left by a broken clock, does not drag ours along.
 UPDATE heads
    SET last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT max(m.created_at) + 1 FROM chat_messages m
+           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
             WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
        event_seq = greatest(event_seq, coalesce((
            SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + :events,
@@ -20,7 +20,7 @@ RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
 UPDATE heads
    SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1,
        last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT max(m.created_at) + 1 FROM chat_messages m
+           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
             WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
        event_seq = event_seq + 1 -- no turn is open, so none has counted past it
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
@@ -32,7 +32,7 @@ RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
 -- The same for a turn that is begun: the head stays where it is.
 UPDATE heads
    SET last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT max(m.created_at) + 1 FROM chat_messages m
+           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
             WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
        event_seq = event_seq + 1
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
@@ -44,7 +44,7 @@ RETURNING turn_id, revision, event_seq, last_at, looked_at,
 -- The first chunk of an open turn: a stamp for its message, a number for the chunk. No row: the turn is not ours.
 UPDATE heads
    SET last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT max(m.created_at) + 1 FROM chat_messages m
+           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
             WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)),
        event_seq = greatest(event_seq, coalesce((
            SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + 1

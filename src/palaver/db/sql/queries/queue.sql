@@ -60,10 +60,10 @@ INSERT INTO pruned (part_id, session_id, at) VALUES (:part, :session, :at) ON CO
 
 -- name: pruned_places
 -- The pruned parts that a path lists: which message, which place in it.
-WITH RECURSIVE path (id, parent_id) AS (
-    SELECT id, parent_id FROM turns WHERE id = :turn
+WITH RECURSIVE path (id, parent_id, depth) AS (
+    SELECT id, parent_id, depth FROM turns WHERE id = :turn
     UNION ALL
-    SELECT t.id, t.parent_id FROM turns t JOIN path ON t.id = path.parent_id
+    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id AND t.depth < path.depth
 )
 SELECT p.message_id, p."index" FROM path CROSS JOIN turn_entries e CROSS JOIN pruned x CROSS JOIN chat_parts p
  WHERE e.turn_id = path.id AND e.kind = 'part' AND x.part_id = e.ref AND p.id = e.ref;
@@ -78,7 +78,7 @@ SELECT p.id FROM turn_entries e JOIN chat_parts p ON p.id = e.ref
 WITH RECURSIVE path (id, parent_id, depth, kind) AS (
     SELECT id, parent_id, depth, kind FROM turns WHERE id = :turn
     UNION ALL
-    SELECT t.id, t.parent_id, t.depth, t.kind FROM turns t JOIN path ON t.id = path.parent_id
+    SELECT t.id, t.parent_id, t.depth, t.kind FROM turns t JOIN path ON t.id = path.parent_id AND t.depth < path.depth
 )
 SELECT id, kind FROM path ORDER BY depth;
 

@@ -3,7 +3,7 @@
 WITH RECURSIVE path (id, parent_id, depth) AS (
     SELECT id, parent_id, depth FROM turns WHERE id = :turn
     UNION ALL
-    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
+    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id AND t.depth < path.depth
 )
 SELECT path.id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_at, p.message_id, p.data_json
   FROM path
@@ -19,7 +19,7 @@ SELECT path.id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_a
 WITH RECURSIVE path (id, parent_id, depth) AS (
     SELECT id, parent_id, depth FROM turns WHERE id = :turn
     UNION ALL
-    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
+    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id AND t.depth < path.depth
 )
 SELECT path.id, (SELECT coalesce(group_concat(
                CASE kind WHEN 'message' THEN ref || :field || coalesce(client_id, '') END, :line) || :line, '')
@@ -31,12 +31,12 @@ SELECT path.id, (SELECT coalesce(group_concat(
 SELECT id, role, metadata_json, created_at FROM chat_messages WHERE session_id = :session;
 
 -- name: rows_of_parts
-SELECT message_id, "index", data_json FROM chat_parts WHERE session_id = :session;
+SELECT message_id, "index", id, data_json FROM chat_parts WHERE session_id = :session;
 
 -- name: whole_messages
 -- Messages with the texts of their parts joined by commas. The engines spell the aggregate differently.
 SELECT m.id, m.role, m.metadata_json,
-       (SELECT group_concat(data_json, ',') FROM (
+       (SELECT group_concat(only_text(data_json), ',') FROM (
            SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index") parts)
   FROM chat_messages m WHERE m.session_id = :session;
 

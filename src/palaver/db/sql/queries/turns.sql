@@ -70,6 +70,12 @@ UPDATE turns SET status = :status, owner = :owner, fence = fence + 1
 -- name: turn_to_set_aside
 SELECT base_revision, begin_seq, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL;
 
+-- name: facts_of_turn
+SELECT facts_json FROM turns WHERE id = :turn;
+
+-- name: turns_set_aside
+SELECT session_id, id FROM turns WHERE sealed_at IS NOT NULL AND digest IS NULL ORDER BY id LIMIT 20;
+
 -- name: set_aside
 -- A turn that cannot be sealed: closed without a digest. Its chunks stay, for they may be all that is left of it.
 UPDATE turns SET status = 'aborted', owner = NULL, sealed_at = :now, facts_json = :facts, live = 0, fence = fence + 1
@@ -119,11 +125,12 @@ SELECT e.turn_id, t.parent_id, t.sealed_at, m.metadata_json
 SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;
 
 -- name: path
--- The turns from a turn to its root, nearest first.
+-- The turns from a turn to its root, nearest first. Every walk ends, for the depth falls with each step; parents that go
+-- round in a circle are named by verify.
 WITH RECURSIVE path (id, parent_id, depth) AS (
     SELECT id, parent_id, depth FROM turns WHERE id = :turn
     UNION ALL
-    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id
+    SELECT t.id, t.parent_id, t.depth FROM turns t JOIN path ON t.id = path.parent_id AND t.depth < path.depth
 )
 SELECT id FROM path ORDER BY depth DESC;
 

@@ -38,7 +38,7 @@ SELECT metadata_json FROM chat_messages WHERE id = :id;
 -- name: all_sessions
 SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.prompt_tokens, s.completion_tokens,
        s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.session_id, h.turn_id, h.revision,
-       h.event_seq, h.preview, h.deleted_at, h.relation
+       h.event_seq, h.preview, h.deleted_at, h.relation, s.created_at, s.updated_at
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id >= :after ORDER BY s.id LIMIT :limit;
 
 -- name: messages_of_session

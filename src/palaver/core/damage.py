@@ -1,0 +1,55 @@
+"""Rows that are not what the contract says: any program may write, and disks rot. One of them takes nothing else down.
+
+What cannot be read is shown as such, under the id of its row, and left out of what a model sees; `verify` names it.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from .. import canonical
+from ..errors import BadValue
+
+KIND = "data-damaged"
+
+
+def part(row_id: str) -> str:
+    """What stands for a part that cannot be read."""
+    return canonical.encode({"type": KIND, "data": {"part": as_text(row_id)}})
+
+
+def is_part(text: Any) -> bool:
+    """Whether this is a part: a JSON object with a type."""
+    value = parsed(text)
+    return isinstance(value, dict) and isinstance(value.get("type"), str)
+
+
+def parsed(text: Any) -> Any:
+    """A stored JSON text as a value; None where it is none."""
+    try:
+        return canonical.parse(text) if isinstance(text, str) else None
+    except BadValue:
+        return None
+
+
+def opened(text: Any, row_id: str) -> dict[str, Any]:
+    """A stored JSON object; where it is none, whose it was."""
+    value = parsed(text)
+    return value if isinstance(value, dict) else {"damaged": as_text(row_id)}
+
+
+def as_text(value: Any) -> str:
+    """A column that should be text: as it is, or so that it can be shown."""
+    if isinstance(value, str):
+        return value if not canonical.has_surrogates(value) else value.encode("utf-8", "replace").decode()
+    return value.hex() if isinstance(value, bytes) else str(value)
+
+
+def as_json(value: Any) -> str:
+    """A column that should be a JSON text: as it is, or a text that is no JSON."""
+    return value if isinstance(value, str) else ""
+
+
+def as_time(value: Any, before: int = 0) -> int:
+    """A column that should be epoch milliseconds; a text counts as the time of what stands before it."""
+    return value if type(value) is int else int(value) if type(value) is float and abs(value) < 2**62 else before
