@@ -10,7 +10,7 @@ no rule fits the answer is ask; with nobody to ask, ask means deny.
 
 A command given as a list is one command. Given as a text it is a shell line: each simple command in it must be allowed
 by its own words, and the strictest answer is the answer. A rule that denies or asks also reaches what a command runs
-besides itself. What cannot be parsed is allowed only by `*` and by its own text, and asked where a stricter rule may fit.
+besides itself. What cannot be parsed is allowed only by `*` and by its own text, where no stricter rule might fit.
 """
 
 from __future__ import annotations
@@ -204,10 +204,11 @@ def _parts_of_line(text: str) -> list[_Part]:
 
 
 def _part(command: Command, budget: Budget, line: str) -> _Part:
-    inner, text, name = wrappers.behind(command, budget), command.text, ""
+    inner, text = wrappers.behind(command, budget), command.text
     said = f": `{_cut(text)}`" if text != line else ""
     if command.files:
-        said, name = f": `{_cut(text)}` with a redirection of `{_cut(command.files[0])}`", None
+        said = f": `{_cut(text)}` with a redirection of `{_cut(command.files[0])}`"
+    name = None if command.files else ""
     return _Part(text, said, name, [each.text for each in inner.commands], inner.unread)
 
 

@@ -1,8 +1,8 @@
 """A shell line, read into its simple commands. Small and on the safe side: what it does not know it does not guess.
 
-It knows words, quotes, backslashes, `;` `&` `&&` `||` `|` `|&`, newlines, `( )`, comments, assignments, redirections, as
-POSIX sh and bash agree on them. Anything else (`$`, backquotes, here-documents, braces, keywords, `!`, a glob in the place
-of a command …) makes the line unreadable from there on, and so does a place that the two shells read differently.
+It knows words, quotes, backslashes, `;` `&` `&&` `||` `|` `|&`, newlines, `( )`, comments, assignments, redirections,
+as POSIX sh and bash agree on them. Anything else (`$`, backquotes, here-documents, braces, keywords, `!`, a glob in the
+place of a command …) makes the line unreadable from there on, and so does a place that the two shells read differently.
 
 Each piece is looked at once. A line of more than 1,000 is unreadable as well; plain words in a row are one piece.
 """
@@ -42,10 +42,10 @@ _ASSIGNS = re.compile(r"[A-Za-z_][A-Za-z0-9_]*=")
 _GLOB = re.compile(r"[*?]|\[(?=[^ \t])")
 _EXPANDS = re.compile(rf"(?<![^ \t])~|{_GLOB.pattern}")
 _DESCRIPTOR = re.compile(r"[0-9]+|-")
-_KEYWORDS = frozenset(
-    ("if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select")
-    + ("function", "coproc", "[[", "]]")
-)
+_KEYWORDS = {
+    "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select",
+    "function", "coproc", "[[", "]]",
+}  # fmt: skip
 _NO_NAME = re.compile(r"[*?\[\s=]|^[~^]")
 # Control characters, halves of characters, and three that patterns take for ASCII (; ` K) where a shell does not.
 _STRANGE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\u037e\u1fef\u212a]")
@@ -194,7 +194,7 @@ class _Reader:
         """A word where anything may stand: a target, an assignment, the name of a command, an argument."""
         self._started = True
         if self._redirection:
-            self._redirect(word, expands=expands)
+            self._redirect(word, source, expands=expands)
         elif not self._words and _ASSIGNS.match(source):
             self._refuse_behind_end()
             self._assignments.append(word)
@@ -209,8 +209,10 @@ class _Reader:
         self._refuse_behind_end()
         self._words += words
 
-    def _redirect(self, target: str, *, expands: bool) -> None:
+    def _redirect(self, target: str, source: str, *, expands: bool) -> None:
         operator, self._redirection = self._redirection.lstrip("0123456789"), ""
+        if operator.endswith("&") and source[0] == "-" and source != "-":
+            self._refuse("`>&-` with something behind it")  # bash has done with `-`, and begins another word
         if operator.startswith("&"):
             self._takes_no_words = True
         if operator in (">&", "<&") and _DESCRIPTOR.fullmatch(target):
