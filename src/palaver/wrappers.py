@@ -63,6 +63,7 @@ _OTHER_SHELLS = {"fish", "csh", "tcsh", "nu", "pwsh"}
 _FLAGS_OF_BASH = {"login", "noediting", "noprofile", "norc", "posix", "restricted", "verbose"}
 _MORE_OF_BASH = {"debug", "debugger", "dump-po-strings", "dump-strings", "help", "init-file", "pretty-print"}
 _LONG_OF_BASH = _FLAGS_OF_BASH | _MORE_OF_BASH | {"protected", "rcfile", "version", "wordexp"}  # with one dash, too
+_MORE = "\0"  # no word
 _ELSEWHERE = "a shell that takes its commands from elsewhere"
 
 
@@ -71,7 +72,7 @@ def behind(command: Command, budget: Budget | None = None) -> Line:
     found: list[Command] = []
     try:
         for each in _behind(command, budget or Budget(), _DEEPEST):
-            found.append(each)
+            found.append(each._replace(words=each.words[:-1]) if each.words[-1:] == [_MORE] else each)
     except Unreadable as why:
         return Line(found, str(why))
     return Line(found)
@@ -99,7 +100,7 @@ def _run_by(name: str, command: Command, budget: Budget) -> Iterator[Command]:
     """The commands that this one runs itself."""
     every = len(command.words)
     if name in _WRAPPERS:
-        yield from _wrapped(name, command)
+        yield from _wrapped(name, command, budget)
     elif name in _SHELLS:
         yield from _read(_text_of_shell(command), budget)
     elif name in _OTHER_SHELLS:
@@ -124,16 +125,17 @@ def _read(text: str, budget: Budget) -> Iterator[Command]:
 def _as_written(command: Command, end: int) -> Sequence[str]:
     """Its words up to there, if a shell leaves them as they are."""
     if command.expanding is not None and command.expanding < end:
-        raise Unreadable(f"`{command.words[command.expanding][:40]}`, which may become anything")
+        word = command.words[command.expanding].replace(_MORE, "what xargs adds")
+        raise Unreadable(f"`{word[:40]}`, which may become anything")
     return command.words[:end]
 
 
 # ---------------------------------------------------------------- wrappers
 
 
-def _wrapped(name: str, command: Command) -> Iterator[Command]:
+def _wrapped(name: str, command: Command, budget: Budget) -> Iterator[Command]:
     words = command.words
-    at = _place_of_command(name, _WRAPPERS[name], words)
+    at = _place_of_command(name, _WRAPPERS[name], words, budget)
     _as_written(command, at + 1)
     if at < len(words):
         shellline.check_name(words[at])
@@ -149,13 +151,14 @@ def _wrapped(name: str, command: Command) -> Iterator[Command]:
 def _fed(command: Command) -> Command:
     """A command that `xargs` runs: more words follow, nobody knows which."""
     expanding = len(command.words) if command.expanding is None else command.expanding
-    return Command([*command.words, "…"], expanding=expanding)
+    return Command([*command.words, _MORE], expanding=expanding)
 
 
-def _place_of_command(name: str, wrapper: _Wrapper, words: Sequence[str]) -> int:
+def _place_of_command(name: str, wrapper: _Wrapper, words: Sequence[str], budget: Budget) -> int:
     """Where the command begins; behind the last word if there is none."""
     at, options = 1, True
     while at < len(words):
+        budget.spend()
         word = words[at]
         if options and word == "--":
             options, at = False, at + 1

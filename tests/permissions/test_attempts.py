@@ -89,9 +89,7 @@ def test_a_line_is_also_allowed_by_its_own_text() -> None:
     assert ask(both + " ", rule("allow", both)).action == "ask"
     assert ask(both + "; rm x", rule("allow", both)).action == "ask"
     assert ask('echo "$HOME" > x', rule("allow", 'echo "$HOME" > x'), NO_RM).allowed
-    assert (
-        ask(both, rule("allow", "npm run build && npm *")).action == "ask"
-    )  # a pattern fits no line with two commands
+    assert ask(both, rule("allow", "npm run build && npm *")).action == "ask"  # no pattern fits two commands
     assert ask(both, ALL, rule("deny", both)).action == "deny"
 
 
