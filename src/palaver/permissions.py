@@ -35,7 +35,7 @@ _NEAR = {"tool": "permission", "glob": "pattern", "effect": "action", "decision"
 class Answer(msgspec.Struct, frozen=True):
     """What may be done, and why: the rule that decided (None: no rule fits) and where it came from.
 
-    The reason names the part of a shell line that decided."""
+    The reason names the command of a shell line that decided."""
 
     action: str
     source: str | None
@@ -167,7 +167,7 @@ def _strictest(answers: Sequence[Answer]) -> Answer:
 # ---------------------------------------------------------------- commands
 
 
-class _Part(NamedTuple):
+class _Matter(NamedTuple):
     """A piece of what is asked about that is judged by itself: mostly a simple command."""
 
     text: str
@@ -178,74 +178,74 @@ class _Part(NamedTuple):
 
 
 def _judge_command(argv: Sequence[str] | str, voices: Sequence[_Voice]) -> Answer:
-    parts = _parts_of_line(argv) if isinstance(argv, str) else [_part_of_list(argv)]
-    found = _strictest([_judge(part, voices) for part in parts])
-    if found.allowed and len(parts) > 1:
-        return msgspec.structs.replace(found, reason=f"each of its {len(parts)} commands is allowed; {found.reason}")
+    matters = _matters_of_line(argv) if isinstance(argv, str) else [_matter_of_list(argv)]
+    found = _strictest([_judge(matter, voices) for matter in matters])
+    if found.allowed and len(matters) > 1:
+        return msgspec.structs.replace(found, reason=f"each of its {len(matters)} commands is allowed; {found.reason}")
     return found
 
 
-def _part_of_list(argv: Sequence[str]) -> _Part:
+def _matter_of_list(argv: Sequence[str]) -> _Matter:
     """One command, whatever is in its words; a name with a blank in it is fitted only by a pattern that says it."""
     name = argv[0] if argv and len(argv[0].split()) > 1 else ""
-    return _part(Command(argv), Budget(), "")._replace(name=name)
+    return _matter(Command(argv), Budget(), "")._replace(name=name, said="")
 
 
-def _parts_of_line(text: str) -> list[_Part]:
+def _matters_of_line(text: str) -> list[_Matter]:
     budget = Budget()
     line = shellline.read(text, budget)
     if line.unread is None and line.commands:
         distinct = {(tuple(each.assignments), tuple(each.words), tuple(each.files)): each for each in line.commands}
-        return [_part(each, budget, text) for each in distinct.values()]
-    read = [_part(each, budget, text) for each in line.commands]
-    behind = [one for part in read for one in (part.text, *part.behind)]
+        return [_matter(each, budget, text) for each in distinct.values()]
+    read = [_matter(each, budget, text) for each in line.commands]
+    behind = [one for matter in read for one in (matter.text, *matter.behind)]
     said = "" if line.unread is None else f"; it cannot be parsed: {line.unread}"
-    return [_Part(text, said, None, behind, line.unread)]
+    return [_Matter(text, said, None, behind, line.unread)]
 
 
-def _part(command: Command, budget: Budget, line: str) -> _Part:
+def _matter(command: Command, budget: Budget, line: str) -> _Matter:
     inner, text = wrappers.behind(command, budget), command.text
     said = f": `{_cut(text)}`" if text != line else ""
     if command.files:
         said = f": `{_cut(text)}` with a redirection of `{_cut(command.files[0])}`"
     name = None if command.files else ""
-    return _Part(text, said, name, [each.text for each in inner.commands], inner.unread)
+    return _Matter(text, said, name, [each.text for each in inner.commands], inner.unread)
 
 
-def _judge(part: _Part, voices: Sequence[_Voice]) -> Answer:
-    """By the rules that fit the part as it stands; then by those stricter ones that fit only what lies behind it."""
-    fitting = [voice for voice in voices if _fits(voice, part)]
+def _judge(matter: _Matter, voices: Sequence[_Voice]) -> Answer:
+    """By the rules that fit it as it stands; then by those stricter ones that fit only what lies behind it."""
+    fitting = [voice for voice in voices if _fits(voice, matter)]
     found = _contest(fitting)
-    answers = [msgspec.structs.replace(found, reason=found.reason + part.said)]
+    answers = [msgspec.structs.replace(found, reason=found.reason + matter.said)]
     weighed = {id(voice.rule) for voice in fitting if not voice.allows}
     others = [voice for voice in voices if id(voice.rule) not in weighed]
     if not all(voice.allows for voice in others):
-        answers += _objections(part, others)
+        answers += _objections(matter, others)
     return _strictest(answers)
 
 
-def _fits(voice: _Voice, part: _Part) -> bool:
+def _fits(voice: _Voice, matter: _Matter) -> bool:
     if voice.allows and not voice.fits_all:
-        return part.name is not None and voice.rule["pattern"].startswith(part.name) and voice.fits(part.text)
-    return voice.fits(part.text)
+        return matter.name is not None and voice.rule["pattern"].startswith(matter.name) and voice.fits(matter.text)
+    return voice.fits(matter.text)
 
 
-def _objections(part: _Part, voices: Sequence[_Voice]) -> Iterator[Answer]:
-    for text in part.behind:
+def _objections(matter: _Matter, voices: Sequence[_Voice]) -> Iterator[Answer]:
+    for text in matter.behind:
         found = _contest([voice for voice in voices if voice.fits(text)])
         if found.rule is not None and not found.allowed:
-            yield msgspec.structs.replace(found, reason=f"{found.reason}: `{_cut(text)}`{_inside(part)}")
-    if part.unread is not None:
+            yield msgspec.structs.replace(found, reason=f"{found.reason}: `{_cut(text)}`{_inside(matter)}")
+    if matter.unread is not None:
         loudest = max((voice.rank for voice in voices if voice.fits_all), default=None)
         strict = [voice for voice in voices if not voice.allows and (loudest is None or voice.rank > loudest)]
         if strict:
             found = _contest(strict)
-            reason = f"it cannot be parsed where a rule says {found.action}: {part.unread}{_inside(part)}"
+            reason = f"it cannot be parsed where a rule says {found.action}: {matter.unread}{_inside(matter)}"
             yield msgspec.structs.replace(found, action="ask", reason=reason)
 
 
-def _inside(part: _Part) -> str:
-    return f" in `{_cut(part.text)}`"
+def _inside(matter: _Matter) -> str:
+    return f" in `{_cut(matter.text)}`"
 
 
 def _cut(text: str) -> str:

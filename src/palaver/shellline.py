@@ -46,7 +46,7 @@ _KEYWORDS = {
     "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select",
     "function", "coproc", "[[", "]]",
 }  # fmt: skip
-_NO_NAME = re.compile(r"[*?\[\s=]|^[~^]")
+_NO_NAME = re.compile(r"[*?\[\s=]|^[~^%]")  # `%1` is a job, `^a^b` history
 # Control characters, halves of characters, and three that patterns take for ASCII (; ` K) where a shell does not.
 _STRANGE = re.compile("[\x00-\x08\x0b-\x1f\x7f\ud800-\udfff\u037e\u1fef\u212a]")
 

@@ -119,6 +119,7 @@ BEGINS_WITH_GIT = [  # under the one rule that allows `git *`: each runs somethi
     "git log <&3x",
     "git log 2>&-x",
     "^git^rm",
+    "git status & %1",
     'git commit -m "a!rm"',
     "alias git=rm\ngit x",
     ". git",

@@ -160,7 +160,7 @@ def test_a_deny_is_no_weaker_than_it_was_for_what_cannot_be_parsed() -> None:
         ("if git; then git; fi", "`if` in the place of a command"),
     ],
 )
-def test_the_reason_says_which_part_decided(line: str, said: str) -> None:
+def test_the_reason_says_which_command_decided(line: str, said: str) -> None:
     assert said in ask(line, GIT).reason and said in ask(line, GIT, headless=True).reason
 
 

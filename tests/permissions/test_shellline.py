@@ -24,6 +24,8 @@ from palaver.shellline import Command, Line, read
 from . import attempts, shells
 from .test_globs import steps
 
+read_all = read
+
 # ---------------------------------------------------------------- against the shells
 
 PIECES = st.sampled_from(
@@ -114,7 +116,7 @@ def compare(lines: list[str]) -> list[str]:
     return [problem for problem in found if problem is not None]
 
 
-@settings(FREE, max_examples=12)
+@settings(FREE, max_examples=8)
 @given(LINES)
 def test_the_shells_run_the_commands_that_were_read(lines: list[str]) -> None:
     assert compare(lines) == []
@@ -215,6 +217,48 @@ def everything(line: str) -> set[str] | None:
     if any(each.unread is not None for each in [own, *behind]):
         return None
     return {command.text for each in [own, *behind] for command in each.commands}
+
+
+# ---------------------------------------------------------------- these checks see what is wrong
+
+
+@pytest.mark.parametrize("line", ["a; b", "a | b", "(a) & b", "a\nb"])
+def test_a_reader_that_stops_after_the_first_command_is_noticed(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert compare([line]) == []
+    monkeypatch.setattr(f"{__name__}.read", lambda text: Line(read_all(text).commands[:1]))
+    assert compare([line]) != []
+
+
+DIFFERENT = [
+    ("a 'b b'", "a b b"),
+    ("a \\ b", "a b"),
+    ("a b#c", "a b"),
+    ("a 2 >b", "a 2>b"),
+    ("a '' b", "a b"),
+    ("a", "b"),
+]
+
+
+@pytest.mark.parametrize(("line", "other"), DIFFERENT)
+def test_a_reader_that_takes_words_for_others_is_noticed(
+    line: str, other: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert compare([line]) == []
+    monkeypatch.setattr(f"{__name__}.read", lambda text: read_all(other))
+    assert compare([line]) != []
+
+
+@pytest.mark.parametrize("line", ["env a 1", "nice -n 1 a", "sh -c 'a; b'", "xargs -n 1 a", "eval a", "A=1 a"])
+def test_a_wrapper_that_is_not_known_is_noticed(line: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    assert unseen([line]) == []
+    monkeypatch.setattr(wrappers, "behind", lambda command: Line([]))
+    assert unseen([line]) != []
+
+
+def test_a_line_that_could_write_elsewhere_is_never_run(tmp_path: Path) -> None:
+    for line in ("a > /x", "a > ../x", "a > ~/x", "a >/dev/nullx", "a > '/dev/null'x", "a > x/dev/null", "PATH=. a"):
+        with pytest.raises(AssertionError):
+            shells.run("bash", [line], tmp_path)
 
 
 # ---------------------------------------------------------------- characters
