@@ -44,7 +44,12 @@ _EXPANDS = re.compile(rf"(?<![^ \t])~|{_GLOB.pattern}")
 _DESCRIPTOR = re.compile(r"[0-9]+|-")
 _KEYWORDS = {
     "if", "then", "else", "elif", "fi", "for", "while", "until", "do", "done", "case", "esac", "in", "select",
-    "function", "coproc", "[[", "]]",
+    "function", "coproc", "[[", "]]", "let", "mapfile", "readarray", "compgen",
+}  # fmt: skip
+# Commands of bash that may take a word for a name with a subscript, and run what is in it: `printf -v 'a[$(rm x)]' 1`.
+_TAKES_NAMES = {
+    "printf", "test", "[", "read", "unset", "export", "readonly", "declare", "typeset", "local", "getopts", "wait",
+    "builtin", "command", "time",
 }  # fmt: skip
 _NO_NAME = re.compile(r"[*?\[\s=]|^[~^%]")  # `%1` is a job, `^a^b` history
 # Control characters, halves of characters, and three that patterns take for ASCII (; ` K) where a shell does not.
@@ -231,6 +236,8 @@ class _Reader:
         self._needs_command = joins
 
     def _finish(self) -> None:
+        if self._words and self._words[0] in _TAKES_NAMES and any(map(_may_run, self._words)):
+            raise Unreadable(f"a subscript that `{self._words[0]}` may run")
         if self._words or self._assignments or self._files:
             self.commands.append(Command(self._words, self._assignments, self._files, self._expanding))
         self._needs_command = False
@@ -288,3 +295,8 @@ def _unescape(text: str) -> str:
     text = text.replace(r"\\", "\0")
     text = text.replace(r"\"", '"').replace(r"\$", "$").replace(r"\`", "`").replace("\\\n", "")
     return text.replace("\0", "\\")
+
+
+def _may_run(word: str) -> bool:
+    """Whether it may be a name with a subscript in which something is to be run."""
+    return "[" in word and ("$" in word or "`" in word)

@@ -60,6 +60,19 @@ def test_arguments_are_not_commands(line: str) -> None:
     assert ask(line, ALL, NO_RM).allowed
 
 
+@pytest.mark.parametrize(
+    "line",
+    [
+        *["printf -v 'a[$(rm x)]' 1", "[ -v 'a[$(rm x)]' ]", 'test -v "a[\\$(rm x)]"', "read 'a[`rm x`]'"],
+        *["declare 'a[$(rm x)]=1'", "declare -i 'x=a[b[$(rm x)]]'", "let 'a[$(rm x)]'", "unset 'a[$(rm x)]'"],
+        *["builtin printf -v 'a[$(rm x)]' 1", "mapfile -C 'rm x;' -c 1 a", "compgen -W '$(rm x)'"],
+    ],
+)
+def test_a_command_of_the_shell_that_runs_what_is_in_its_words_is_not_allowed_by_its_name(line: str) -> None:
+    assert ask(line, rule("allow", f"{line.split()[0]} *")).action == "ask"
+    assert ask("printf '%s costs $5' x; [ -f x ]", rule("allow", "printf *"), rule("allow", "[ *")).allowed
+
+
 # ---------------------------------------------------------------- rules
 
 

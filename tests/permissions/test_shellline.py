@@ -312,6 +312,8 @@ HOSTILE: dict[str, Callable[[int], str]] = {
     "texts in texts": many("sh -c 'a;a;a;a;a;a;a;a;a;a;a;a;a;a;a';"),
     "settings": lambda n: "env " + many("A=1 ")(n),
     "words before a number": lambda n: "a " * (n // 2) + "1>",
+    "brackets": lambda n: "[ '" + "[" * n + "'",
+    "subscripts": many("[ '[' "),
     "exclamations": lambda n: 'a "' + "! " * (n // 2),
 }
 RULES = [
