@@ -7,18 +7,23 @@ and never stored; a session's own live in `permissions_json`.
 The most specific rule decides: session before project before manifest; then a named permission before "*", the longer
 literal pattern before the shorter; between equals the stricter action. A deny of the manifest cannot be loosened. Where
 no rule fits the answer is ask; with nobody to ask, ask means deny.
+
+A command given as a list is one command. Given as a text it is a shell line: each simple command in it must be allowed
+by its own words, and the strictest answer is the answer. A rule that denies or asks also reaches what a command runs
+besides itself. What cannot be parsed is allowed only by `*` and by its own text, where no stricter rule might fit.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any, NamedTuple
 
 import msgspec
 
-from . import canonical, globs
+from . import canonical, globs, shellline, wrappers
 from .errors import BadRule, BadValue
 from .globs import literal_length, match_argv, match_host, match_path
+from .shellline import Budget, Command
 
 ACTIONS = ("allow", "deny", "ask")
 SOURCES = ("manifest", "project", "session")  # from the least specific to the most
@@ -28,7 +33,9 @@ _NEAR = {"tool": "permission", "glob": "pattern", "effect": "action", "decision"
 
 
 class Answer(msgspec.Struct, frozen=True):
-    """What may be done, and why: the rule that decided (None: no rule fits) and where it came from."""
+    """What may be done, and why: the rule that decided (None: no rule fits) and where it came from.
+
+    The reason names the command of a shell line that decided."""
 
     action: str
     source: str | None
@@ -93,42 +100,153 @@ def evaluate(
     headless: bool = False,
 ) -> Answer:
     """May this be done? `rules` of all scopes, each with its source; what it is about: a command, a path or a host."""
-    fitting = [rule for rule in rules if _fits(rule, permission, argv, path, host)]
-    for rule in fitting:
-        if rule["source"] == "manifest" and rule["action"] == "deny":
-            return _answer(rule, "the manifest denies it, and nothing can loosen that", headless)
-    if not fitting:
-        action = "deny" if headless else "ask"
-        return Answer(action, None, None, "no rule fits" + ("; there is nobody to ask" if headless else ""))
-    return _answer(max(fitting, key=_rank), "the most specific rule that fits", headless)
+    line = argv if isinstance(argv, str) else None
+    voices = [_voice(rule, line) for rule in rules if _is_about(rule, permission, path, host)]
+    if argv is not None:
+        found = _judge_command(argv, voices)
+    elif path is None and host is None:
+        found = _contest([voice for voice in voices if voice.fits_all])
+    else:
+        found = _contest(voices)
+    return _without_anybody(found) if headless else found
 
 
-def _answer(rule: dict[str, Any], reason: str, headless: bool) -> Answer:
-    if rule["action"] == "ask" and headless:
-        return Answer("deny", rule["source"], rule, f"{reason}, asks; there is nobody to ask")
+def _is_about(rule: dict[str, Any], permission: str, path: str | None, host: str | None) -> bool:
+    return (
+        rule["permission"] in ("*", permission)
+        and (path is None or match_path(rule["pattern"], path))
+        and (host is None or match_host(rule["pattern"], host))
+    )
+
+
+def _without_anybody(found: Answer) -> Answer:
+    if found.action != "ask":
+        return found
+    asks = "" if found.rule is None else ", asks"
+    return msgspec.structs.replace(found, action="deny", reason=f"{found.reason}{asks}; there is nobody to ask")
+
+
+# ---------------------------------------------------------------- which rule decides
+
+
+class _Voice(NamedTuple):
+    """A rule that has a say, and how much."""
+
+    rule: dict[str, Any]
+    rank: tuple[bool, int, bool, int, int]
+    fits_all: bool  # `*`, or the whole line to the letter
+
+    @property
+    def allows(self) -> bool:
+        return bool(self.rule["action"] == "allow")
+
+    def fits(self, text: str) -> bool:
+        return self.fits_all or match_argv(self.rule["pattern"], text)
+
+
+def _voice(rule: dict[str, Any], line: str | None) -> _Voice:
+    pattern, length = rule["pattern"], literal_length(rule["pattern"])
+    final = rule["source"] == "manifest" and rule["action"] == "deny"
+    rank = (final, SOURCES.index(rule["source"]), rule["permission"] != "*", length, _STRICT[rule["action"]])
+    return _Voice(rule, rank, pattern in ("*", "**") or (pattern == line and length == len(pattern)))
+
+
+def _contest(voices: Sequence[_Voice]) -> Answer:
+    """The most specific decides; a deny of the manifest goes before all."""
+    if not voices:
+        return Answer("ask", None, None, "no rule fits")
+    rule, rank, _ = max(voices, key=lambda voice: voice.rank)
+    reason = "the manifest denies it, and nothing can loosen that" if rank[0] else "the most specific rule that fits"
     return Answer(rule["action"], rule["source"], rule, reason)
 
 
-def _rank(rule: dict[str, Any]) -> tuple[int, bool, int, int]:
-    named = rule["permission"] != "*"
-    return (
-        SOURCES.index(rule["source"]),
-        named,
-        literal_length(rule["pattern"]),
-        _STRICT[rule["action"]],
-    )
+def _strictest(answers: Sequence[Answer]) -> Answer:
+    return max(answers, key=lambda answer: _STRICT[answer.action])
 
 
-def _fits(
-    rule: dict[str, Any], permission: str, argv: Sequence[str] | str | None, path: str | None, host: str | None
-) -> bool:
-    if rule["permission"] not in ("*", permission):
-        return False
-    pattern = rule["pattern"]
-    if argv is None and path is None and host is None:
-        return bool(pattern == "*" or pattern == "**")
-    return (
-        (argv is None or match_argv(pattern, argv))
-        and (path is None or match_path(pattern, path))
-        and (host is None or match_host(pattern, host))
-    )
+# ---------------------------------------------------------------- commands
+
+
+class _Matter(NamedTuple):
+    """A piece of what is asked about that is judged by itself: mostly a simple command."""
+
+    text: str
+    said: str  # how a reason names it
+    name: str | None = None  # what a pattern must begin with to allow it; None: only `*` and the line itself do
+    behind: Sequence[str] = ()  # the commands it runs besides itself
+    unread: str | None = None
+
+
+def _judge_command(argv: Sequence[str] | str, voices: Sequence[_Voice]) -> Answer:
+    matters = _matters_of_line(argv) if isinstance(argv, str) else [_matter_of_list(argv)]
+    found = _strictest([_judge(matter, voices) for matter in matters])
+    if found.allowed and len(matters) > 1:
+        return msgspec.structs.replace(found, reason=f"each of its {len(matters)} commands is allowed; {found.reason}")
+    return found
+
+
+def _matter_of_list(argv: Sequence[str]) -> _Matter:
+    """One command, whatever is in its words; a name with a blank in it is fitted only by a pattern that says it."""
+    name = argv[0] if argv and len(argv[0].split()) > 1 else ""
+    return _matter(Command(argv), Budget(), "")._replace(name=name, said="")
+
+
+def _matters_of_line(text: str) -> list[_Matter]:
+    budget = Budget()
+    line = shellline.read(text, budget)
+    if line.unread is None and line.commands:
+        distinct = {(tuple(each.assignments), tuple(each.words), tuple(each.files)): each for each in line.commands}
+        return [_matter(each, budget, text) for each in distinct.values()]
+    read = [_matter(each, budget, text) for each in line.commands]
+    behind = [one for matter in read for one in (matter.text, *matter.behind)]
+    said = "" if line.unread is None else f"; it cannot be parsed: {line.unread}"
+    return [_Matter(text, said, None, behind, line.unread)]
+
+
+def _matter(command: Command, budget: Budget, line: str) -> _Matter:
+    inner, text = wrappers.behind(command, budget), command.text
+    said = f": `{_cut(text)}`" if text != line else ""
+    if command.files:
+        said = f": `{_cut(text)}` with a redirection of `{_cut(command.files[0])}`"
+    name = None if command.files else ""
+    return _Matter(text, said, name, [each.text for each in inner.commands], inner.unread)
+
+
+def _judge(matter: _Matter, voices: Sequence[_Voice]) -> Answer:
+    """By the rules that fit it as it stands; then by those stricter ones that fit only what lies behind it."""
+    fitting = [voice for voice in voices if _fits(voice, matter)]
+    found = _contest(fitting)
+    answers = [msgspec.structs.replace(found, reason=found.reason + matter.said)]
+    weighed = {id(voice.rule) for voice in fitting if not voice.allows}
+    others = [voice for voice in voices if id(voice.rule) not in weighed]
+    if not all(voice.allows for voice in others):
+        answers += _objections(matter, others)
+    return _strictest(answers)
+
+
+def _fits(voice: _Voice, matter: _Matter) -> bool:
+    if voice.allows and not voice.fits_all:
+        return matter.name is not None and voice.rule["pattern"].startswith(matter.name) and voice.fits(matter.text)
+    return voice.fits(matter.text)
+
+
+def _objections(matter: _Matter, voices: Sequence[_Voice]) -> Iterator[Answer]:
+    for text in matter.behind:
+        found = _contest([voice for voice in voices if voice.fits(text)])
+        if found.rule is not None and not found.allowed:
+            yield msgspec.structs.replace(found, reason=f"{found.reason}: `{_cut(text)}`{_inside(matter)}")
+    if matter.unread is not None:
+        loudest = max((voice.rank for voice in voices if voice.fits_all), default=None)
+        strict = [voice for voice in voices if not voice.allows and (loudest is None or voice.rank > loudest)]
+        if strict:
+            found = _contest(strict)
+            reason = f"it cannot be parsed where a rule says {found.action}: {matter.unread}{_inside(matter)}"
+            yield msgspec.structs.replace(found, action="ask", reason=reason)
+
+
+def _inside(matter: _Matter) -> str:
+    return f" in `{_cut(matter.text)}`"
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 60 else text[:60] + "…"

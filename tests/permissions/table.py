@@ -24,7 +24,7 @@ ARGV: list[tuple[str, str | list[str], bool]] = [
     ("ls -?", ["ls", "-l"], True),
     ("ls -?", ["ls", "-"], False),
     ("ls -?", ["ls", "-la"], False),
-    ("?", "\n", True),
+    ("?", ["\n"], True),
     ("?", "漢", True),
     ("?", "😀", True),
     # sets
@@ -39,9 +39,9 @@ ARGV: list[tuple[str, str | list[str], bool]] = [
     ("[]]", "]", True),
     ("[!]]", "]", False),
     ("[a-]", "-", True),
-    ("[*]", "*", True),
+    ("[*]", ["*"], True),
     ("[*]", "a", False),
-    ("[?]", "?", True),
+    ("[?]", ["?"], True),
     ("[?]", "a", False),
     # a bracket that is never closed means itself
     ("[", "[", True),

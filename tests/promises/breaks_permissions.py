@@ -98,3 +98,44 @@ def the_last_place_is_taken_first() -> None:
         return next((at for at in places if self.fits(text, at)), -1)
 
     globs._Piece.find = from_the_end  # type: ignore[method-assign]
+
+
+@planted
+def a_line_is_its_first_command() -> None:
+    from palaver import shellline
+
+    read = shellline.read
+
+    def first(text: str, budget: Any = None) -> Any:
+        return shellline.Line(read(text, budget).commands[:1])
+
+    shellline.read = first
+
+
+@planted
+def redirections_are_covered() -> None:
+    """`git log > x` is allowed like `git log`."""
+    from palaver import shellline
+
+    shellline._Reader._redirect = lambda self, *given, **named: setattr(self, "_redirection", "")  # type: ignore[method-assign]
+
+
+@planted
+def what_cannot_be_parsed_is_matched_as_text() -> None:
+    """As it was before lines were read."""
+    from palaver import shellline
+
+    read = shellline.read
+
+    def as_text(text: str, budget: Any = None) -> Any:
+        line = read(text, budget)
+        return line if line.unread is None else shellline.Line([shellline.Command([text])])
+
+    shellline.read = as_text
+
+
+@planted
+def a_deny_is_only_for_the_words_as_they_stand() -> None:
+    from palaver import shellline, wrappers
+
+    wrappers.behind = lambda command, budget=None: shellline.Line([])

@@ -1,4 +1,4 @@
-"""Permission rules and what a turn had of them (rows 41 and 154 to 157)."""
+"""Permission rules and what a turn had of them (rows 41, 154 to 157 and 175)."""
 
 from __future__ import annotations
 
@@ -12,7 +12,7 @@ import pytest
 import palaver
 from palaver import globs, permissions
 from palaver.errors import BadRule
-from tests.permissions import reference, table
+from tests.permissions import attempts, reference, table
 from tests.permissions.test_globs import steps
 
 from .sabotage import broken_by
@@ -181,3 +181,42 @@ def test_promise_157_it_fits_what_trying_everything_would_fit() -> None:
 def test_promise_157_a_hundred_thousand_stars_take_a_few_steps_for_each(pattern: str, text: str) -> None:
     answer, count = steps(globs.match_argv, pattern, text, 20 * (len(pattern) + len(text)))
     assert answer is (pattern[-1] == "*") and count > 0
+
+
+# ---------------------------------------------------------------- 175
+
+GIT, ALL, NO_RM = (
+    {"permission": "bash", "pattern": pattern, "action": action, "source": "session"}
+    for pattern, action in [("git *", "allow"), ("*", "allow"), ("rm *", "deny")]
+)
+
+
+def answers(lines: list[str], *rules: dict[str, Any]) -> dict[str, list[str]]:
+    """Which answers there were, and to which lines."""
+    found: dict[str, list[str]] = {}
+    for line in lines:
+        found.setdefault(permissions.evaluate("bash", rules, argv=line).action, []).append(line)
+    return found
+
+
+@broken_by("a_line_is_its_first_command", "redirections_are_covered", "what_cannot_be_parsed_is_matched_as_text")
+def test_promise_175_a_permission_for_a_command_is_not_one_for_a_line_that_begins_with_it() -> None:
+    assert len(attempts.BEGINS_WITH_GIT) >= 60
+    assert answers(attempts.BEGINS_WITH_GIT, GIT).keys() == {"ask"}
+    assert answers(attempts.ARE_GIT, GIT).keys() == {"allow"}
+
+
+@broken_by("a_deny_is_only_for_the_words_as_they_stand", "what_cannot_be_parsed_is_matched_as_text")
+def test_promise_175_a_deny_is_not_got_round_by_another_spelling() -> None:
+    assert len(attempts.DENIED) >= 60
+    assert answers(attempts.DENIED, ALL, NO_RM).keys() == {"deny"}
+    assert answers(attempts.ASKED, ALL, NO_RM).keys() == {"ask"}
+    assert answers(attempts.ARGUMENTS, ALL, NO_RM).keys() == {"allow"}
+
+
+@broken_by("a_line_is_its_first_command")
+def test_promise_175_a_session_answers_in_the_same_way(store: palaver.Store) -> None:
+    session = store.sessions.create("coder")
+    session.permissions.add(**RULE)
+    allowed = [line for line in attempts.BEGINS_WITH_GIT if session.permissions.evaluate("bash", argv=line).allowed]
+    assert allowed == []

@@ -33,7 +33,8 @@ from .words import count
 def permit(call: Call, session: str, permission: str | None, pattern: str, action: str, remove: bool) -> None:
     """List a session's permission rules, or add or remove one.
 
-    Rules of a manifest or a project are the host's; they are not kept here."""
+    A pattern for commands fits one command, never a shell line that begins with it. Rules of a manifest or a project
+    are the host's; they are not kept here."""
     _, found = call.session(session)
     if permission is None and remove:
         raise Stop(USAGE, "say which permission to remove", "Usage")
