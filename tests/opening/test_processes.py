@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import subprocess
 import sys
 import threading
@@ -211,3 +212,18 @@ def test_a_new_store_that_only_refused_something_is_closed_without_a_complaint(p
     with pytest.raises(palaver.BadValue):
         store.sessions.create("a", model=17)
     store.close()
+
+
+def test_a_copy_without_the_owners_of_a_store_that_this_process_lost_is_recovered_at_once(
+    path: str, tmp_path: Path
+) -> None:
+    store = palaver.open(path)
+    turn = store.sessions.create("a").turn("x")
+    (tmp_path / "copy").mkdir()
+    for end in ("", "-wal"):
+        shutil.copy(path + end, tmp_path / "copy")
+    with palaver.open(tmp_path / "copy" / "talks.db") as copy:  # it lives, as far as anybody can tell
+        assert [info.status for info in copy.sessions.get(turn.session_id).tree()] == ["streaming"]
+    store.close()
+    with palaver.open(tmp_path / "copy" / "talks.db") as copy:
+        assert [info.status for info in copy.sessions.get(turn.session_id).tree()] == ["aborted"]

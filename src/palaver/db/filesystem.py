@@ -114,7 +114,7 @@ def _make_folder(folder: str) -> None:
     except (FileExistsError, NotADirectoryError):
         raise NotAStore(f"{folder} is not a directory; choose another place for the store") from None
     except OSError as error:
-        raise told(error, folder, "choose a writable place") from None
+        raise told(error, folder, "choose a writable place", verb="create") from None
 
 
 def _make_file(path: str) -> None:
@@ -124,7 +124,7 @@ def _make_file(path: str) -> None:
     except FileExistsError:
         return
     except OSError as error:
-        raise told(error, path, "choose a writable place") from None
+        raise told(error, path, "choose a writable place", verb="create") from None
     os.chmod(path, 0o600)
 
 

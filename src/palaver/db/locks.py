@@ -293,6 +293,12 @@ def look(folder: str, owner: str) -> int:
     return FREE
 
 
+def is_ours(owner: str) -> bool:
+    """A store of this process is signed in under this name."""
+    signs = [sign for sign in list(_INHERITED) if isinstance(sign, OwnerFile) and sign.fd >= 0]
+    return any(os.path.basename(sign.path) == owner for sign in signs)
+
+
 def first_missed(folder: str, owner: str, *, noting: bool) -> float | None:
     """For how many seconds the file of an owner has been known to be missing: who looks first leaves a note beside it,
     if it may. None: this was the first look."""

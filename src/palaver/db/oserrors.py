@@ -9,16 +9,16 @@ from ..errors import StoreError, StoreFull, StoreReadOnly, TooManyFiles
 
 _NO_ROOM = (errno.ENOSPC, errno.EDQUOT)
 _NO_FILES = (errno.EMFILE, errno.ENFILE)
-_NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP)
+_NO_RIGHT = (errno.EACCES, errno.EPERM, errno.EROFS, errno.ELOOP, errno.ENOENT)
 
 
-def told(error: OSError, name: str, todo: str = "check who may write there") -> StoreError:
+def told(error: OSError, name: str, todo: str = "check who may write there", *, verb: str = "open") -> StoreError:
     """Of a file that could not be opened, made or removed."""
     if error.errno in _NO_FILES:
         return TooManyFiles(name)
     if error.errno in _NO_ROOM:
         return StoreFull(f"there is no room for {name}; nothing acknowledged was lost, free some space")
-    sentence = f"cannot open {name}: {error.strerror}; {todo}"
+    sentence = f"cannot {verb} {name}: {error.strerror}; {todo}"
     return StoreReadOnly(sentence) if error.errno in _NO_RIGHT else StoreError(sentence)
 
 

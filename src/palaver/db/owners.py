@@ -29,7 +29,8 @@ class FileLife:
 
     A file that is missing says little: a program that tidies up took it. A living owner makes it again within a second;
     so an owner is dead when its file is missing at two looks, five seconds apart, of whoever looks. It is dead at once
-    if it signed out, or signed in before this machine was started (a store is on a local disk)."""
+    if it signed out, or was of this process and is no more, or signed in before this machine was started (a store is
+    on a local disk)."""
 
     def __init__(self, db: Database, folder: str | None) -> None:
         self._db = db
@@ -86,11 +87,13 @@ class FileLife:
 
 
 def _is_of_old(tx: Tx, owner: str) -> bool:
-    """Nothing that runs now signed in under this name."""
-    row = tx.one(Q.owner_started, id=owner)
+    """Nothing that runs now has signed in under this name, and is signed in."""
+    row = tx.one(Q.owner_row, id=owner)
     if row is None:
         return True
-    (started_at,) = row
+    pid, host, started_at = row
+    if (pid, host) == (os.getpid(), os.uname().nodename) and not locks.is_ours(owner):
+        return True
     return int(started_at) < now_ms() - time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
 
 

@@ -192,8 +192,8 @@ SELECT lease_until FROM owners WHERE id = :id;
 -- Owners that no open turn names.
 SELECT o.id FROM owners o WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.live = 1 AND t.sealed_at IS NULL AND t.owner = o.id);
 
--- name: owner_started
-SELECT started_at FROM owners WHERE id = :id;
+-- name: owner_row
+SELECT pid, host, started_at FROM owners WHERE id = :id;
 
 -- name: drop_owner
 DELETE FROM owners WHERE id = :id;
