@@ -70,14 +70,6 @@ def connect_citus() -> Citus | None:
     return Citus(dsn, workers.split(","))
 
 
-def connect_given() -> Given | None:
-    """The server that `PALAVER_TEST_DSN` names, if it does: on a cluster, all of it."""
-    dsn = os.environ.get("PALAVER_TEST_DSN")
-    if dsn and dsn == os.environ.get("PALAVER_TEST_CITUS_DSN"):
-        return connect_citus()
-    return Given(dsn) if dsn else None
-
-
 def at(dsn: str, worker: str) -> str:
     """The same database on a worker."""
     host, port = _split(worker)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,14 +16,11 @@ from palaver.db.postgres import dialect
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.settings import Settings
 from palaver.db.queries import Q, Queries, Query, migrations, schema, statements
-from palaver.testing import Conformance, OpenStore
-from palaver.testing import closing as closing_stores
 
 from .engines import connect, schema_of
 from .linting import RULES, findings
-from .server import Given, rewritten
+from .server import rewritten
 
-_numbers = itertools.count()
 NUMBERS = {"now", "stamps", "events"}  # never NULL: their type says which sum is meant
 OURS = [query for query in Q if "SQLite only" not in query.body]
 
@@ -222,38 +218,3 @@ def test_behind_a_pooler_no_connection_keeps_a_path(dsn: str) -> None:
         db.pool.give_back(link)
     finally:
         db.close()
-
-
-# ---------------------------------------------------------------- on Citus itself, where there is one
-
-CITUS = os.environ.get("PALAVER_TEST_CITUS_DSN", "")
-
-
-@pytest.fixture(scope="module")
-def citus() -> Iterator[str]:
-    """A database on the server that is given, where each new schema is a shard of its own."""
-    given = Given(CITUS)
-    made = given.create_database()
-    with closing(connect(made)) as db:
-        db.execute("CREATE EXTENSION IF NOT EXISTS citus")
-        name = sql.Identifier(db.info.dbname)
-        db.execute(sql.SQL("ALTER DATABASE {} SET citus.enable_schema_based_sharding = on").format(name))
-    yield made
-    given.drop_database(made)
-
-
-if CITUS:
-
-    class TestCitus(Conformance):
-        shared = True
-
-        @pytest.fixture
-        def open_store(self, citus: str) -> Iterator[OpenStore]:
-            space = f"conformance-{next(_numbers)}"
-            yield from closing_stores(lambda **options: palaver.open(citus, space=space, **options))
-
-else:
-
-    @pytest.mark.skip(reason="PALAVER_TEST_CITUS_DSN names no Citus server")
-    def test_the_conformance_suite_holds_on_citus() -> None:
-        """One line for what is left out."""
