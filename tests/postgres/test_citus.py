@@ -1,13 +1,15 @@
-"""On a Citus cluster, where one is given (`citus.py` says how): every space is on a worker, and what a user is told about
-a commit is true, whichever node fails."""
+"""On a Citus cluster, where one is given (`citus.py` says how): every space is on a worker, and what a user is told
+about a commit is true, whichever node fails."""
 
 from __future__ import annotations
 
 import itertools
 import os
 import threading
+import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
+from pathlib import Path
 from typing import Any
 
 import psycopg
@@ -25,6 +27,7 @@ from palaver.testing import closing as closing_stores
 from .citus import Citus, connect_citus, crash, databases, ended, nodes_of, space_node
 from .crowd import NOTHING
 from .engines import connect
+from .load import judged, writers
 
 GIVEN = os.environ.get("PALAVER_TEST_CITUS_DSN", "")
 _numbers = itertools.count()
@@ -412,3 +415,29 @@ def test_a_worker_that_crashes_before_a_commit_is_never_said_to_have_done_it(clu
                 session.commit(f"lost {number}")
             session.commit(f"kept {number}")
         assert texts(session) == [f"kept {number}" for number in range(3)]
+
+
+# ---------------------------------------------------------------- everything at once
+
+AWAY_S = [0.0, 3.0, 8.0]  # how long a worker stays away after each crash
+QUIET_S = 10.0
+
+
+@can_crash
+@pytest.mark.long
+def test_four_processes_over_twenty_spaces_are_told_the_truth_while_workers_crash(
+    cluster: str, citus: Citus, tmp_path: Path
+) -> None:
+    places = {}
+    for number in range(20):
+        with palaver.open(cluster, space=f"load-{number}") as store:
+            places[f"load-{number}"] = store.sessions.create().id
+    with writers(cluster, tmp_path, places, processes=4) as files:
+        time.sleep(QUIET_S)
+        for worker, away in zip(itertools.cycle(citus.workers), AWAY_S, strict=False):
+            ended([crash(worker, away)])
+            time.sleep(QUIET_S)
+    complaints, seen = judged(cluster, places, files)
+
+    print(seen)
+    assert complaints == []

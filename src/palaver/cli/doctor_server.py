@@ -105,10 +105,8 @@ def _durability(connection: psycopg.Connection[Any], name: str) -> Finding:
     from palaver.db.postgres import spaces
 
     found = spaces.find(connection, name)
-    if found is None or found.version == 0:
-        return durability(*_row(connection, _DISK), "")
-    fsync, waits = _row(connection, _DISK + _OF_SPACE.format(found.schema))
-    return durability(fsync, waits, _node(connection, found.schema))
+    fsync, waits = _row(connection, _DISK + _OF_SPACE.format(found.schema) if found else _DISK)
+    return durability(fsync, waits, _node(connection, found.schema) if found else "")
 
 
 def _node(connection: psycopg.Connection[Any], schema: str) -> str:
