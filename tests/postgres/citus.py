@@ -57,7 +57,7 @@ class Citus(Given):
         parts = conninfo_to_dict(made)
         _run(made, "SELECT citus_set_coordinator_host(%s, %s)", str(parts["host"]), int(parts.get("port") or 5432))
         for worker in self.workers:
-            _run(made, "SELECT citus_add_node(%s, %s)", *_split(worker))
+            _add(made, worker)
         _run(made, sql.SQL("ALTER DATABASE {} SET citus.enable_schema_based_sharding = on").format(name))
 
 
@@ -104,6 +104,17 @@ def databases(citus: Citus) -> Iterator[str]:
     made = citus.create_database()
     yield made
     citus.drop_database(made)
+
+
+def _add(made: str, worker: str) -> None:
+    """All or nothing; under load Citus gives up its own connection now and then."""
+    for left in (2, 1, 0):
+        try:
+            _run(made, "SELECT citus_add_node(%s, %s)", *_split(worker))
+            return
+        except psycopg.errors.InternalError_:
+            if not left:
+                raise
 
 
 def _split(worker: str) -> tuple[str, int]:

@@ -150,7 +150,7 @@ def judged(dsn: str, places: dict[str, str], files: list[Path]) -> tuple[list[st
         total.told.done |= {f"{space} {word}": done for word, done in told.done.items()}
         total.told.unknown |= {f"{space} {word}" for word in told.unknown}
     chunks = sum(len(stream.acknowledged) for stream in total.streams)
-    kinds = sorted({error.split(": ")[1] for error in total.errors})
+    kinds = sorted({word for error in total.errors if (word := error.split(": ")[1]).isidentifier()})
     return complaints, (
         f"{len(total.told.done)} commits, {len(total.streams)} streams and {chunks} chunks acknowledged,"
         f" {len(total.told.unknown)} commits of which nobody could say, {len(total.errors)} errors ({', '.join(kinds)})"
