@@ -7,7 +7,7 @@ There each write asks in the statement that gives it its number.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import psycopg
 
@@ -32,8 +32,13 @@ class Ticket(NamedTuple):
     """What a transaction is asked about by."""
 
     number: str
-    table: str  # the oid of a table of the space: where it has moved, also there and back, it has another one
-    node: Node
+    table: str | None  # the oid of a table of the space: where it has moved, also there and back, it has another one
+    node: Node | None
+
+
+def here(table: Any, disk: Any, life: Any) -> tuple[str, Node]:
+    """What WHICH said."""
+    return str(table), Node(str(disk), str(life))
 
 
 def node_of(connection: psycopg.Connection[Row]) -> tuple[Node, bool]:

@@ -9,7 +9,7 @@ import psycopg
 from ...clock import monotonic, now_ms
 from ...errors import StoreError
 from ..database import Row
-from .nodes import WHICH, Node, Ticket
+from .nodes import WHICH, Node, Ticket, here
 from .pipeline import Pipeline, Step
 
 if TYPE_CHECKING:
@@ -24,6 +24,10 @@ class _Answer(NamedTuple):
     status: str | None
     table: str
     node: Node
+
+    def is_of(self, ticket: Ticket) -> bool:
+        """It comes from the place that gave the number. On one server a table has no other place."""
+        return ticket.node is not None and self.node.disk == ticket.node.disk and ticket.table in (None, self.table)
 
 
 def outcome_of(db: PostgresDatabase, ticket: Ticket) -> str | None:
@@ -45,13 +49,13 @@ class _InProgress(Exception):
 def _ended(db: PostgresDatabase, ticket: Ticket) -> str | None:
     with db.pool.connect() as connection:
         answer = _asked(connection, db.schema, ticket.number)
-        if (answer.table, answer.node.disk) != (ticket.table, ticket.node.disk):
+        if not answer.is_of(ticket):
             return None  # the space has moved, or there was a failover: the number is somebody else's
         if answer.status == "in progress":
             raise _InProgress
         if answer.status != "committed":
             return answer.status
-        if answer.node.life != ticket.node.life:
+        if answer.node != ticket.node:
             return None  # a crash may have taken ours, and given its number to another
         _confirm(db, connection)
     return "committed"
@@ -64,8 +68,8 @@ def _asked(connection: psycopg.Connection[Row], schema: str, number: str) -> _An
         row = connection.execute(_PLACE.format(which=WHICH, schema=schema).encode()).fetchone()
         row = ("aborted", *(row or ()))
     assert row is not None
-    status, table, disk, life = row
-    return _Answer(status, str(table), Node(str(disk), str(life)))
+    status, *place = row
+    return _Answer(status, *here(*place))
 
 
 def _confirm(db: PostgresDatabase, connection: psycopg.Connection[Row]) -> None:

@@ -19,7 +19,7 @@ from ..queries import Query
 from . import bulk, outcome
 from .dialect import LOCK
 from .explaining import TRANSLATED, is_lost, is_unsure, not_done
-from .nodes import WHICH, Node, Ticket
+from .nodes import WHICH, Ticket, here
 from .pipeline import Pipeline, Result, Step
 
 if TYPE_CHECKING:
@@ -29,15 +29,15 @@ _MANY = 20  # rows from which on COPY is faster
 _LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LOOK = (
-    "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text, {which}"
+    "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text{}"
     " FROM schema_migrations"
 )
 
 
 def looking(*, names_node: bool) -> str:
-    """What a write looks at first, and the number that it gets. With `names_node` it says which server answers; a
+    """What a write looks at first, and the number that it gets. With `names_node` it says which node gave it; a
     connection that leads to one server knows."""
-    return _LOOK.format(which=WHICH if names_node else "max(tableoid)::text, NULL, NULL")
+    return _LOOK.format(f", {WHICH}" if names_node else "")
 
 
 class Statements:
@@ -182,10 +182,8 @@ class Write(Statements):
         return [("BEGIN", ()), *self._db.opening(self._level, hint=hint), (self._db.look, ())]
 
     def _check(self, result: Result) -> None:
-        ((version, events, number, table, disk, life),) = result.rows()
-        node = self._link.node if disk is None else Node(disk, str(life))
-        assert node is not None
-        self._ticket = Ticket(number, table, node)
+        ((version, events, number, *place),) = result.rows()
+        self._ticket = Ticket(number, *(here(*place) if place else (None, self._link.node)))
         self._db.check(version, events)
 
     def __exit__(
