@@ -321,14 +321,14 @@ SETTINGS = Query(
 )
 
 
-@pytest.mark.parametrize(("durability", "soft", "hard"), [("boundary", "off", "on"), ("full", "on", "on")])
-def test_durability_and_patience_reach_the_worker(
-    cluster: str, space: str, durability: str, soft: str, hard: str
+@pytest.mark.parametrize("durability", ["boundary", "full", "normal"])
+def test_every_commit_waits_for_the_workers_disk_and_patience_reaches_it(
+    cluster: str, space: str, durability: str
 ) -> None:
     with palaver.open(cluster, space=space, timeout=7.0, durability=durability) as store:
-        for is_hard, level in ((False, soft), (True, hard)):
-            with engine_of(store).write(hard=is_hard) as tx:
-                assert tx.all(SETTINGS) == [(level, "7s")]
+        for hard in (False, True):
+            with engine_of(store).write(hard=hard) as tx:
+                assert tx.all(SETTINGS) == [("on", "7s")]
 
 
 def test_doctor_asks_the_worker(cluster: str, store: Store, space: str) -> None:
@@ -415,6 +415,25 @@ def test_a_worker_that_crashes_before_a_commit_is_never_said_to_have_done_it(clu
                 session.commit(f"lost {number}")
             session.commit(f"kept {number}")
         assert texts(session) == [f"kept {number}" for number in range(3)]
+
+
+@can_crash
+@pytest.mark.long
+def test_a_stream_that_goes_on_after_a_crash_of_its_worker_leaves_no_hole(cluster: str, space: str) -> None:
+    options = {"timeout": 60.0, "save_buffer_ms": 60_000, "trim_after": 600, "recover_every": None}
+    words = [f"{number} " for number in range(40)]
+    with palaver.open(cluster, space=space, **options) as store:
+        session = store.sessions.create()
+        turn = session.turn("go")
+        turn.write({"type": "text-start", "id": "t"})
+        for number, word in enumerate(words):
+            if number == 30:
+                ended([crash(worker_of(cluster, store), 0.0)])
+            turn.write({"type": "text-delta", "id": "t", "delta": word})
+        chunks = [event.data for event in session.events() if event.kind == "chunk"]
+        turn.seal()
+
+    assert [data["delta"] for data in chunks if "delta" in data] == words
 
 
 # ---------------------------------------------------------------- everything at once

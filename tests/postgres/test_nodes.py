@@ -102,9 +102,9 @@ def test_where_another_node_answers_nobody_can_say_how_a_commit_ended(session: S
 def test_where_the_space_is_in_another_place_nobody_can_say_how_a_commit_ended(database: str, done: bool) -> None:
     with palaver.open(database, pooler=True, timeout=TIMEOUT_S) as store:  # what leads to one server knows its place
         session = store.sessions.create()
-        with answered_by_another("place of the space"), failing_commit(LOST, done=done):
-            with pytest.raises(StoreUnavailable, match="cannot say"):
-                session.commit("said")
+        lost = failing_commit(LOST, done=done)
+        with answered_by_another("place of the space"), lost, pytest.raises(StoreUnavailable, match="cannot say"):
+            session.commit("said")
         assert texts(session) == ["said"] * done
 
 

@@ -178,7 +178,10 @@ class PostgresDatabase:
             raise StoreError(f"{self.name} keeps text as {encoding}; make a database with ENCODING 'UTF8'")
 
     def _set_up(self, schema: str) -> None:
-        """The texts that carry the schema's name."""
+        """The texts that carry the schema's name. On Citus every commit waits for the disk: a worker that crashed is
+        connected to again without a word, and a stream would go on over what the crash took."""
+        if self.has_citus:
+            self._soft = self._hard = "on"
         settings = self.pool.settings = Settings(
             f'"{schema}"', self.timeout, self._soft, pooler=self.has_pooler, citus=self.has_citus
         )
