@@ -84,6 +84,8 @@ class Spaces:
         call does the rest. A space that cannot be migrated does not keep back the others."""
         from .db.migrate import VERSION
 
+        with self._directory() as (directory, connection, _):
+            directory.share_directory(connection)
         return [self._migrate(space) for space in self.list() if space.version < VERSION]
 
     def _migrate(self, space: SpaceInfo) -> Migrated:

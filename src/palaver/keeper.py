@@ -27,6 +27,7 @@ class Keeper:
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
         self._ended = False
+        self._said: set[type[Exception]] = set()
 
     def wake(self) -> None:
         """There is something to do, now or soon."""
@@ -65,13 +66,20 @@ class Keeper:
         except StoreClosed:
             self._ended = True
         except Exception as error:  # the thread must not end: it is the only one
-            put_off(error)
+            self.put_off(error)
             return _AGAIN
         return None
 
+    def put_off(self, error: Exception) -> None:
+        """Say it, each kind once, until something has worked again: a server may be away for long."""
+        if type(error) in self._said:
+            return
+        self._said.add(type(error))
+        say(f"housekeeping is put off: {error}", exc_info=not isinstance(error, PalaverError))
 
-def put_off(error: Exception) -> None:
-    say(f"housekeeping is put off: {error}", exc_info=not isinstance(error, PalaverError))
+    def has_worked(self) -> None:
+        """Whatever was in the way is gone."""
+        self._said.clear()
 
 
 def say(sentence: str, *, exc_info: bool = False) -> None:

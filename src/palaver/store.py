@@ -32,7 +32,7 @@ from .errors import (
     TurnSealed,
     TurnUnsealable,
 )
-from .keeper import Keeper, put_off, say
+from .keeper import Keeper, say
 from .later import later
 from .model import Page, Problem, SessionInfo
 from .saving import Policy, refuse_number
@@ -166,7 +166,7 @@ class Store:
         try:
             self.recover()
         except StoreFull as error:
-            put_off(error)
+            self._keeper.put_off(error)
 
     def close(self) -> None:
         """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
@@ -371,10 +371,13 @@ class Store:
     def _chores(self, now: float) -> float | None:
         """For the keeper: do what is due; in how many seconds there is more."""
         waits = [self._flush_old(turn) for turn in list(self._open.values())]
+        before = (self._renewed_at, self._trim_at, self._recovered_at)
         try:
             self._tidy(now)
+            if before != (self._renewed_at, self._trim_at, self._recovered_at):  # something was due, and is done
+                self._keeper.has_worked()
         except PalaverError as error:  # a stream that holds chunks back is looked at in time all the same
-            put_off(error)
+            self._keeper.put_off(error)
             waits.append(1.0)
             return min(left for left in waits if left is not None)
         if self._trim_at is not None:
@@ -415,7 +418,7 @@ class Store:
         try:
             return turn._flush_old()
         except PalaverError as error:
-            put_off(error)
+            self._keeper.put_off(error)
             return 1.0
 
     def _trim_later(self) -> None:

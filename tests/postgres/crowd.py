@@ -13,6 +13,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from typing import Protocol
 
 import palaver
 from palaver import HeadConflict, Session, Store, StoreError, Turn, TurnSealed
@@ -166,6 +167,10 @@ class Crowd:
         return found
 
 
+class HasWords(Protocol):
+    acknowledged: list[str]
+
+
 def judge_commits(session: Session, told: Told) -> list[str]:
     history = session.history()
     stored = Counter(part["text"] for message in session.messages() for part in message["parts"])
@@ -185,7 +190,7 @@ def judge_commits(session: Session, told: Told) -> list[str]:
     return found + [f"{word} is from nowhere" for word in strangers]
 
 
-def judge_stream(session: Session, stream: Streamer) -> list[str]:
+def judge_stream(session: Session, stream: HasWords) -> list[str]:
     """What a reader of the transcript sees, and what a follower of the chunks (none, if they were trimmed)."""
     read = "".join(part.get("text", "") for message in session.messages()[1:] for part in message["parts"])
     events = [event.data for event in session.events(limit=100_000) if event.kind == "chunk"]

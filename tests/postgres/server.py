@@ -173,8 +173,12 @@ class Given:
 
 
 def connect_given() -> Given | None:
-    """The server that `PALAVER_TEST_DSN` names, if it does."""
+    """The server that `PALAVER_TEST_DSN` names, if it does: where that is a cluster, all of it."""
     dsn = os.environ.get("PALAVER_TEST_DSN")
+    if dsn and dsn == os.environ.get("PALAVER_TEST_CITUS_DSN"):
+        from .citus import connect_citus  # which stands on this file
+
+        return connect_citus()
     return Given(dsn) if dsn else None
 
 

@@ -23,8 +23,11 @@ SECRET = "hunter2"  # trust asks for none, so that it may stand in every address
 SHAPE = """
 SELECT table_schema, table_name, column_name, data_type, collation_name, is_nullable, column_default
   FROM information_schema.columns
- WHERE table_schema NOT IN ('pg_catalog', 'information_schema') ORDER BY 1, 2, ordinal_position
-"""
+ WHERE table_schema NOT IN ('pg_catalog', 'information_schema')
+   AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE deptype = 'e'
+                      AND objid = to_regclass(format('%I.%I', table_schema, table_name)))
+ ORDER BY 1, 2, ordinal_position
+"""  # but for what belongs to an extension
 Admin = psycopg.Connection[tuple[Any, ...]]
 Snapshot = tuple[list[tuple[Any, ...]], dict[str, list[tuple[Any, ...]]]]
 

@@ -22,6 +22,7 @@ from palaver.db.postgres.transactions import Write
 from palaver.pen import Pen
 from palaver.recorder import Recorder
 
+from .citus import space_node
 from .crowd import NOTHING, Crowd, judge_commits
 from .lossy import Lossy
 from .proxy import Proxy
@@ -46,7 +47,15 @@ def durable() -> Iterator[Server]:
 
 
 @pytest.fixture
-def database(durable: Server) -> Iterator[str]:
+def database(request: pytest.FixtureRequest) -> Iterator[str]:
+    """On a server of ours; or on the one that is given, for a test that leaves it as it is."""
+    given = connect_given()
+    if given:
+        made = given.create_database()
+        yield made
+        given.drop_database(made)
+        return
+    durable: Server = request.getfixturevalue("durable")
     durable.start()
     made = durable.create_database()
     yield made
@@ -287,7 +296,11 @@ def test_an_idle_connection_that_the_server_closed_is_replaced_silently(
     assert isinstance(engine, PostgresDatabase)
     for one in [engine.pool.borrow() for _ in range(4)]:
         engine.pool.give_back(one)
-    ask(database, "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE application_name = 'palaver'")
+    ask(
+        database,
+        "SELECT pg_terminate_backend(pid) FROM pg_stat_activity"
+        " WHERE application_name = 'palaver' AND datname = current_database()",
+    )
     assert soon(lambda: not backends(database))
 
     VERBS[verb](store, session)
@@ -505,7 +518,11 @@ def head_locked(database: str) -> Iterator[Callable[[], None]]:
 
 
 def waiting_for_locks(database: str) -> int:
-    return len(ask(database, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock'"))
+    """On the node that holds the space."""
+    node = space_node(database, schema_of(database))
+    return len(
+        ask(node, "SELECT 1 FROM pg_stat_activity WHERE wait_event_type = 'Lock' AND datname = current_database()")
+    )
 
 
 def waits_for_a_lock(database: str) -> bool:
@@ -545,6 +562,8 @@ def test_a_chunk_that_arrives_while_it_is_looked_for_is_stored_once(
 @contextmanager
 def commits_wait(database: str) -> Iterator[Callable[[], None]]:
     """As behind a standby that is to confirm them and does not. Until the block ends, or what it is given is called."""
+    if connect_given():
+        pytest.skip("the server's settings are not ours to change")
 
     def release() -> None:
         ask(database, "ALTER SYSTEM RESET synchronous_standby_names")

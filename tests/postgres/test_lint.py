@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import itertools
 import os
 from collections.abc import Iterator
 from contextlib import closing
@@ -17,14 +16,11 @@ from palaver.db.postgres import dialect
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.settings import Settings
 from palaver.db.queries import Q, Queries, Query, migrations, schema, statements
-from palaver.testing import Conformance, OpenStore
-from palaver.testing import closing as closing_stores
 
 from .engines import connect, schema_of
 from .linting import RULES, findings
-from .server import Given, rewritten
+from .server import rewritten
 
-_numbers = itertools.count()
 NUMBERS = {"now", "stamps", "events"}  # never NULL: their type says which sum is meant
 OURS = [query for query in Q if "SQLite only" not in query.body]
 
@@ -196,13 +192,23 @@ def test_a_prepared_statement_is_of_the_space_it_runs_in(dsn: str) -> None:
     assert found == [1] * 8
 
 
+IN_PUBLIC = """
+SELECT relname FROM pg_class c WHERE relnamespace = 'public'::regnamespace
+   AND NOT EXISTS (SELECT 1 FROM pg_depend WHERE objid = c.oid AND deptype = 'e')
+"""  # but for what belongs to an extension
+TRIGGERS = """
+SELECT tgname FROM pg_trigger JOIN pg_class c ON c.oid = tgrelid
+ WHERE NOT tgisinternal AND relnamespace <> 'pg_catalog'::regnamespace
+"""  # but for those of an extension's catalogs
+
+
 def test_public_holds_nothing_and_no_path_means_no_table(dsn: str) -> None:
     palaver.open(dsn, space="one").close()
     with closing(connect(dsn)) as db:
-        assert db.execute("SELECT relname FROM pg_class WHERE relnamespace = 'public'::regnamespace").fetchall() == []
+        assert db.execute(IN_PUBLIC).fetchall() == []
         with pytest.raises(pg.UndefinedTable):
             db.execute("SELECT id FROM chat_sessions")
-        assert db.execute("SELECT 1 FROM pg_trigger WHERE NOT tgisinternal").fetchall() == []
+        assert db.execute(TRIGGERS).fetchall() == []
 
 
 def test_every_transaction_sets_its_own_path_for_itself_alone(dsn: str) -> None:
@@ -222,38 +228,3 @@ def test_behind_a_pooler_no_connection_keeps_a_path(dsn: str) -> None:
         db.pool.give_back(link)
     finally:
         db.close()
-
-
-# ---------------------------------------------------------------- on Citus itself, where there is one
-
-CITUS = os.environ.get("PALAVER_TEST_CITUS_DSN", "")
-
-
-@pytest.fixture(scope="module")
-def citus() -> Iterator[str]:
-    """A database on the server that is given, where each new schema is a shard of its own."""
-    given = Given(CITUS)
-    made = given.create_database()
-    with closing(connect(made)) as db:
-        db.execute("CREATE EXTENSION IF NOT EXISTS citus")
-        name = sql.Identifier(db.info.dbname)
-        db.execute(sql.SQL("ALTER DATABASE {} SET citus.enable_schema_based_sharding = on").format(name))
-    yield made
-    given.drop_database(made)
-
-
-if CITUS:
-
-    class TestCitus(Conformance):
-        shared = True
-
-        @pytest.fixture
-        def open_store(self, citus: str) -> Iterator[OpenStore]:
-            space = f"conformance-{next(_numbers)}"
-            yield from closing_stores(lambda **options: palaver.open(citus, space=space, **options))
-
-else:
-
-    @pytest.mark.skip(reason="PALAVER_TEST_CITUS_DSN names no Citus server")
-    def test_the_conformance_suite_holds_on_citus() -> None:
-        """One line for what is left out."""

@@ -12,6 +12,7 @@ import psycopg
 import pytest
 
 import palaver
+from palaver.db.postgres.nodes import Node
 from palaver.db.postgres.pipeline import Pipeline, Step
 from palaver.db.postgres.pool import Pool
 from palaver.db.postgres.transactions import Read, Statements, Write
@@ -176,10 +177,10 @@ def test_a_path_that_is_set_for_the_connection_shows_other_spaces(
 def _set_the_path_once(monkeypatch: pytest.MonkeyPatch) -> None:
     as_link = Pool.as_link
 
-    def and_set_the_path(self: Pool, connection: psycopg.Connection[Any]) -> Pipeline:
+    def and_set_the_path(self: Pool, connection: psycopg.Connection[Any], *node: Node) -> Pipeline:
         assert self.settings is not None
         connection.execute(self.settings.at_connect().encode())
-        return as_link(self, connection)
+        return as_link(self, connection, *node)
 
     def without_it(beginning: Callable[[Statements], list[Step]]) -> Callable[[Statements], list[Step]]:
         def steps(self: Statements) -> list[Step]:

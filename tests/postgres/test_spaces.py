@@ -200,7 +200,7 @@ def _cut_off(
     """The statements, and the end of the connection before one of them."""
     for number, statement in enumerate(statements):
         if number == at:
-            db.execute("SELECT pg_terminate_backend(%s, 10000)", (victim.info.backend_pid,))
+            db.execute("SELECT pg_terminate_backend(%s::int, 10000)", (victim.info.backend_pid,))
         yield statement
 
 

@@ -1,6 +1,7 @@
 """What `palaver doctor` looks at where the store is a space on a Postgres server.
 
-First with a plain connection, before the store is opened and sets right what it finds; then through the store.
+First with a plain connection, before the store is opened and sets right what it finds; then through the store. What
+concerns the disk is asked through a table of the space: on Citus a worker holds it, and its settings count.
 """
 
 from __future__ import annotations
@@ -26,13 +27,28 @@ _FAR = 20.0  # ms: a chunk is on disk after one round trip
 _FULL = 0.8
 _FACTS = """
 SELECT current_setting('max_connections')::int - current_setting('superuser_reserved_connections')::int,
-       (SELECT sum(numbackends)::int FROM pg_stat_database), current_setting('fsync')
+       (SELECT sum(numbackends)::int FROM pg_stat_database)
+"""
+_DISK = "SELECT current_setting('fsync'), current_setting('synchronous_commit')"
+_OF_SPACE = ' FROM "{}".schema_migrations LIMIT 1'
+_CITUS = "SELECT EXISTS (SELECT 1 FROM pg_extension WHERE extname = 'citus')"
+_NODE = """
+SELECT n.nodename || ':' || n.nodeport
+  FROM pg_dist_shard s JOIN pg_dist_placement p USING (shardid) JOIN pg_dist_node n USING (groupid)
+ WHERE s.logicalrelid = '"{}".schema_migrations'::regclass
 """
 _LEASES = """
 SELECT pid, host, lease_until - (extract(epoch FROM clock_timestamp()) * 1000)::bigint FROM "{}".owners ORDER BY id
 """
 _SIZE = """
 SELECT sum(pg_total_relation_size(c.oid)) FROM pg_class c
+ WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
+"""
+
+_SIZE_ON_CITUS = """
+SELECT sum(CASE WHEN p.logicalrelid IS NULL THEN pg_total_relation_size(c.oid)
+                ELSE citus_total_relation_size(c.oid) END)
+  FROM pg_class c LEFT JOIN pg_dist_partition p ON p.logicalrelid = c.oid
  WHERE c.relnamespace = current_schema()::regnamespace AND c.relkind = 'r'
 """
 
@@ -46,11 +62,9 @@ def outside(url: str, space: str) -> Iterator[Finding]:
         yield _encoding(connection)
         trips = [_round_trip(connection) for _ in range(7)]
         yield latency([taken for taken, _ in trips])
-        facts = connection.execute(_FACTS).fetchone()
-        assert facts is not None
-        limit, used, fsync = facts
+        limit, used = _row(connection, _FACTS)
         yield connections(used, limit)
-        yield _durability(fsync)
+        yield _durability(connection, space)
         seen = {connection.info.backend_pid, *(pid for _, pid in trips)}
         yield pooler(seen, bool(os.environ.get("PALAVER_POOLER")))
         yield from _space(connection, space)
@@ -81,11 +95,35 @@ def connections(used: int, limit: int) -> Finding:
     return Finding("connections", f"{used} of {limit} are used", todo)
 
 
-def _durability(fsync: str) -> Finding:
-    if fsync == "on":
-        return Finding("durability", "fsync is on")
+def _row(connection: psycopg.Connection[Any], statement: str) -> tuple[Any, ...]:
+    row = connection.execute(statement.encode()).fetchone()
+    assert row is not None
+    return tuple(row)
+
+
+def _durability(connection: psycopg.Connection[Any], name: str) -> Finding:
+    from palaver.db.postgres import spaces
+
+    found = spaces.find(connection, name)
+    fsync, waits = _row(connection, _DISK + _OF_SPACE.format(found.schema) if found else _DISK)
+    return durability(fsync, waits, _node(connection, found.schema) if found else "")
+
+
+def _node(connection: psycopg.Connection[Any], schema: str) -> str:
+    """The worker that holds the space; empty where there are none."""
+    if _row(connection, _CITUS) == (False,):
+        return ""
+    row = connection.execute(_NODE.format(schema).encode()).fetchone()
+    return str(row[0]) if row else ""
+
+
+def durability(fsync: str, waits: str, node: str) -> Finding:
+    where = f" on {node}, which holds the space" if node else ""
+    if fsync != "on":
+        what = f"fsync is {fsync}{where}: a power cut can lose everything"
+        return Finding("durability", what, "turn fsync on in the server's settings")
     return Finding(
-        "durability", "fsync is off: a power cut can lose everything", "turn fsync on in the server's settings"
+        "durability", f"fsync is on{where}; synchronous_commit is {waits} there, where a commit does not say"
     )
 
 
@@ -134,4 +172,5 @@ def inside(store: Store) -> Iterator[Finding]:
     yield counted(store)
     yield open_turns(store)
     yield loose(store)
-    yield Finding("size", f"{size(int(one(store, _SIZE) or 0))} with its indexes")
+    statement = _SIZE_ON_CITUS if one(store, _CITUS) else _SIZE
+    yield Finding("size", f"{size(int(one(store, statement) or 0))} with its indexes")

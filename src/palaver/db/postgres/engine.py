@@ -24,13 +24,14 @@ from ..refusing import refusal
 from . import spaces
 from .address import Address
 from .dialect import Dialect
-from .explaining import explain
+from .explaining import explain, is_lost
 from .leases import Leases
+from .nodes import node_of
 from .pipeline import Step
 from .pool import Pool
 from .settings import Settings
 from .streams import Streams
-from .transactions import Read, Write
+from .transactions import Read, Write, looking
 from .watching import Watch
 
 _OLDEST = 150_000
@@ -138,9 +139,13 @@ class PostgresDatabase:
 
     # ------------------------------------------------------------ what transactions ask for
 
-    def settings(self, level: str | None = None, *, hint: bool = False) -> Step:
-        """The first statement of a transaction."""
-        return (self._reading if level is None else self._writing[level, hint]), ()
+    def opening(self, level: str, *, hint: bool = False) -> list[Step]:
+        """The first statements of a write."""
+        return self._writing[level, hint]
+
+    def reading(self) -> Step:
+        """The first statement of a read."""
+        return self._reading, ()
 
     def explain(self, error: Exception) -> NoReturn:
         raise explain(error, self.name, self.timeout) from error
@@ -155,19 +160,28 @@ class PostgresDatabase:
     # ------------------------------------------------------------ opening
 
     def _open(self, space: str, create: bool) -> str:
-        """The schema of the space; the connection that found it is kept."""
-        connection = self.pool.connect()
-        try:
-            self._refuse_server(connection)
-            bring = spaces.find_space if self.readonly else partial(spaces.open_space, create=create)
-            schema = bring(connection, self.name, space)
-            self._set_up(schema)
-            self.pool.keep(self.pool.as_link(connection))
-        except BaseException as error:
-            connection.close()
-            if isinstance(error, psycopg.Error):
-                self.explain(error)
-            raise
+        """The schema of the space. While a node of the server is away it is tried again, until the timeout."""
+        deadline = monotonic() + self.timeout
+        while True:
+            connection = self.pool.connect()
+            try:
+                return self._open_on(connection, space, create)
+            except BaseException as error:
+                connection.close()
+                if not isinstance(error, psycopg.Error):
+                    raise
+                if not is_lost(error) or monotonic() > deadline:
+                    self.explain(error)
+            self.pool.pause()
+
+    def _open_on(self, connection: psycopg.Connection[Row], space: str, create: bool) -> str:
+        """The connection that found it is kept."""
+        self._refuse_server(connection)
+        node, self.has_citus = node_of(connection)
+        bring = spaces.find_space if self.readonly else partial(spaces.open_space, create=create)
+        schema = bring(connection, self.name, space)
+        self._set_up(schema)
+        self.pool.keep(self.pool.as_link(connection, node))
         return schema
 
     def _refuse_server(self, connection: psycopg.Connection[Row]) -> None:
@@ -178,11 +192,20 @@ class PostgresDatabase:
             raise StoreError(f"{self.name} keeps text as {encoding}; make a database with ENCODING 'UTF8'")
 
     def _set_up(self, schema: str) -> None:
-        """The texts that carry the schema's name."""
-        settings = self.pool.settings = Settings(f'"{schema}"', self.timeout, self._soft, pooler=self.has_pooler)
+        """The texts that carry the schema's name. On Citus every commit waits for the disk: a worker that crashed is
+        connected to again without a word, and a stream would go on over what the crash took."""
+        if self.has_citus:
+            self._soft = self._hard = "on"
+        settings = self.pool.settings = Settings(
+            f'"{schema}"', self.timeout, self._soft, pooler=self.has_pooler, citus=self.has_citus
+        )
+        self.look = looking(names_node=self.has_pooler or self.has_citus)
         self._reading = settings.of_reading()
-        self._writing = {
-            (level, hint): settings.of_writing(level, schema if hint else None)
+        self._writing: dict[tuple[str, bool], list[Step]] = {
+            (level, hint): [
+                (text, ())
+                for text in (settings.of_writing(level, schema if hint else None), *settings.on_workers(level))
+            ]
             for level in ("on", "off")
             for hint in (True, False)
         }

@@ -33,6 +33,12 @@ def is_lost(error: BaseException) -> bool:
     )
 
 
+def is_unsure(error: BaseException) -> bool:
+    """What was being committed may be done all the same. Citus says "internal error" where a worker was lost after it
+    was told to commit."""
+    return is_lost(error) or isinstance(error, pg.InternalError_)
+
+
 def explain(error: Exception, name: str, timeout: float) -> PalaverError:
     if isinstance(error, UnicodeEncodeError):
         return BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column")
@@ -52,10 +58,14 @@ def explain(error: Exception, name: str, timeout: float) -> PalaverError:
     if isinstance(error, pg.UniqueViolation):
         return Refused(f"somebody else stored the same at the same moment ({reason}); try again")
     if is_lost(error):
-        return StoreUnavailable(f"{name} cannot be reached ({reason}); nothing was changed, try again")
+        return StoreUnavailable(not_done(error, name))
     return StoreError(f"{name}: {reason}")
 
 
-def _first_line(error: Exception) -> str:
+def not_done(error: BaseException, name: str) -> str:
+    return f"{name} cannot be reached ({_first_line(error)}); nothing was changed, try again"
+
+
+def _first_line(error: BaseException) -> str:
     text = str(error).strip()
     return text.splitlines()[0] if text else type(error).__name__

@@ -1,47 +1,75 @@
-"""How a transaction ended whose answer was lost. The server remembers it by its number."""
+"""How a transaction ended whose answer was lost. The node that gave it its number remembers it."""
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, NamedTuple
 
 import psycopg
 
 from ...clock import monotonic, now_ms
 from ...errors import StoreError
 from ..database import Row
+from .nodes import WHICH, Node, Ticket, here
 from .pipeline import Pipeline, Step
-from .pool import LIFE
 
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
 
-_STATUS = f"SELECT pg_xact_status(%s::text::xid8), ({LIFE})"
+# Through a table of the space, so that the node answers that holds it.
+_STATUS = 'SELECT pg_xact_status(%s::text::xid8), {which} FROM "{schema}".schema_migrations'
+_PLACE = 'SELECT {which} FROM "{schema}".schema_migrations'
 
 
-def outcome_of(db: PostgresDatabase, number: str, life: str) -> str | None:
-    """committed or aborted; None: the server cannot say. After a crash (`life` is another) a number that was lost with
-    it may be somebody else's."""
+class _Answer(NamedTuple):
+    status: str | None
+    table: str
+    node: Node
+
+    def is_of(self, ticket: Ticket) -> bool:
+        """It comes from the place that gave the number. On one server a table has no other place."""
+        return ticket.node is not None and self.node.disk == ticket.node.disk and ticket.table in (None, self.table)
+
+
+def outcome_of(db: PostgresDatabase, ticket: Ticket) -> str | None:
+    """committed or aborted; None: nobody can say."""
     deadline = monotonic() + db.timeout
     while True:
-        status, now = _status_of(db, number)
-        if status == "committed":
-            return status if now == life else None
-        if status != "in progress" or monotonic() > deadline:
-            return "aborted" if status == "aborted" else None
+        try:
+            return _ended(db, ticket)
+        except (psycopg.Error, StoreError, _InProgress):
+            if monotonic() > deadline:
+                return None
         db.pool.nap(0.02)
 
 
-def _status_of(db: PostgresDatabase, number: str) -> tuple[str | None, str | None]:
+class _InProgress(Exception):
+    """It has not ended."""
+
+
+def _ended(db: PostgresDatabase, ticket: Ticket) -> str | None:
+    with db.pool.connect() as connection:
+        answer = _asked(connection, db.schema, ticket.number)
+        if not answer.is_of(ticket):
+            return None  # the space has moved, or there was a failover: the number is somebody else's
+        if answer.status == "in progress":
+            raise _InProgress
+        if answer.status != "committed":
+            return answer.status
+        if answer.node != ticket.node:
+            return None  # a crash may have taken ours, and given its number to another
+        _confirm(db, connection)
+    return "committed"
+
+
+def _asked(connection: psycopg.Connection[Row], schema: str, number: str) -> _Answer:
     try:
-        with db.pool.connect() as connection:
-            row = connection.execute(_STATUS.encode(), (number,)).fetchone()
-            if row is not None and row[0] == "committed":
-                _confirm(db, connection)
-    except psycopg.errors.InvalidParameterValue:  # a number that is yet to be given out: the crash took ours
-        return "aborted", None
-    except (psycopg.Error, StoreError):
-        return "in progress", None
-    return (row[0], row[1]) if row is not None else (None, None)
+        row = connection.execute(_STATUS.format(which=WHICH, schema=schema).encode(), (number,)).fetchone()
+    except psycopg.errors.InvalidParameterValue:  # a number that is yet to be given out: a crash took ours
+        row = connection.execute(_PLACE.format(which=WHICH, schema=schema).encode()).fetchone()
+        row = ("aborted", *(row or ()))
+    assert row is not None
+    status, *place = row
+    return _Answer(status, *here(*place))
 
 
 def _confirm(db: PostgresDatabase, connection: psycopg.Connection[Row]) -> None:
@@ -51,5 +79,5 @@ def _confirm(db: PostgresDatabase, connection: psycopg.Connection[Row]) -> None:
         f'INSERT INTO "{db.schema}".settings (name, value) VALUES ($1, $2)'
         " ON CONFLICT (name) DO UPDATE SET value = excluded.value"
     )
-    steps: list[Step] = [("BEGIN", ()), db.settings("on"), (note, ("confirmed", str(now_ms()))), ("COMMIT", ())]
-    Pipeline(connection, prepares=False, life="").send(steps, db.timeout)
+    steps: list[Step] = [("BEGIN", ()), *db.opening("on"), (note, ("confirmed", str(now_ms()))), ("COMMIT", ())]
+    Pipeline(connection, prepares=False, node=None).send(steps, db.timeout)

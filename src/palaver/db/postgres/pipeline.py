@@ -17,6 +17,7 @@ from psycopg.errors import error_from_result
 
 from ...clock import monotonic
 from ..database import Row
+from .nodes import Node
 
 Step = tuple[str, Sequence[Any]]
 
@@ -41,9 +42,9 @@ class Result:
 class Pipeline:
     """A connection of ours, seen from below. It is used by one thread at a time."""
 
-    def __init__(self, connection: psycopg.Connection[Row], *, prepares: bool, life: str) -> None:
+    def __init__(self, connection: psycopg.Connection[Row], *, prepares: bool, node: Node | None) -> None:
         self.connection = connection
-        self.life = life  # of the server: it has another one after a crash, and this connection is gone
+        self.node = node  # the server that it leads to
         self._pgconn = connection.pgconn
         self._prepares = prepares
         self._names: dict[tuple[str, tuple[int, ...]], bytes] = {}

@@ -11,14 +11,13 @@ from ...clock import monotonic
 from ..database import Row
 from .address import Address
 from .explaining import explain, is_lost
+from .nodes import Node, node_of
 from .pipeline import Pipeline
 from .settings import Settings
 
 _IDLE = 8  # connections that are kept when nobody uses them
 _AGE = 600.0  # seconds after which a connection is replaced: a backend's memory grows with the schemas it has seen
 _NO = ("authentication", "does not exist", "no password", "could not translate", "failed to resolve")
-# Counters begin anew after a crash, and so may the numbers of transactions that were lost with it.
-LIFE = "SELECT pg_stat_get_bgwriter_stat_reset_time()::text"
 
 
 class Pool:
@@ -47,7 +46,11 @@ class Pool:
             except psycopg.Error as error:
                 if not is_lost(error) or _is_hopeless(error) or monotonic() > deadline or self.is_closed:
                     raise explain(error, self._name, self._timeout) from None
-            self.nap(0.02 + random.random() / 20)
+            self.pause()
+
+    def pause(self) -> None:
+        """Before the next try, so that not all come at once."""
+        self.nap(0.02 + random.random() / 20)
 
     def nap(self, seconds: float) -> None:
         """So long, or until the pool is closed."""
@@ -56,16 +59,16 @@ class Pool:
     def link(self) -> Pipeline:
         return self.as_link(self.connect())
 
-    def as_link(self, connection: psycopg.Connection[Row]) -> Pipeline:
-        """A connection that is ready for transactions."""
+    def as_link(self, connection: psycopg.Connection[Row], node: Node | None = None) -> Pipeline:
+        """A connection that is ready for transactions; `node`: where it leads to, if that is known."""
         try:
             if self.settings is not None and not self._has_pooler:
                 connection.execute(self.settings.at_connect().encode())
-            row = connection.execute(LIFE).fetchone()
+            node = node or node_of(connection)[0]
         except psycopg.Error as error:
             connection.close()
             raise explain(error, self._name, self._timeout) from error
-        return Pipeline(connection, prepares=not self._has_pooler, life=str(row and row[0]))
+        return Pipeline(connection, prepares=not self._has_pooler, node=node)
 
     def borrow(self) -> Pipeline:
         while True:
@@ -80,16 +83,12 @@ class Pool:
 
     def give_back(self, link: Pipeline) -> None:
         """Whatever it was in the middle of is taken back."""
-        connection = link.connection
-        if connection.closed:
-            return
-        try:
-            if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
-                connection.execute("ROLLBACK")
-        except psycopg.Error:
-            connection.close()
-            return
-        self.keep(link)
+        if _is_idle(link.connection):
+            self.keep(link)
+
+    def renewed(self, link: Pipeline) -> Pipeline:
+        """The same one, if its server is there and only a node behind it was lost; else another."""
+        return link if _is_idle(link.connection) else self.link()
 
     def keep(self, link: Pipeline) -> None:
         with self._guard:
@@ -105,6 +104,19 @@ class Pool:
             idle, self._idle = self._idle, []
         for link, _ in idle if hang_up else ():
             link.connection.close()
+
+
+def _is_idle(connection: psycopg.Connection[Row]) -> bool:
+    """Now, with whatever it was in the middle of taken back. False: it is gone."""
+    if connection.closed:
+        return False
+    try:
+        if connection.info.transaction_status != psycopg.pq.TransactionStatus.IDLE:
+            connection.execute("ROLLBACK")
+    except psycopg.Error:
+        connection.close()
+        return False
+    return True
 
 
 def _is_hopeless(error: psycopg.Error) -> bool:

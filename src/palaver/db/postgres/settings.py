@@ -3,6 +3,9 @@
 The path is set inside every transaction, for it alone: behind a pooler the next one on the same connection is somebody
 else's. On a connection of our own everything is set at its beginning, too; then the plans that the server keeps stay
 good from one transaction to the next.
+
+A setting that is made by a function call stays on the server that is asked. Citus passes on `SET LOCAL` to the workers,
+where the rows are locked and the commits wait; so where it is in the database, a write says these two once more.
 """
 
 from __future__ import annotations
@@ -12,11 +15,14 @@ _PLANS = {f"enable_{way}": "off" for way in ("seqscan", "hashjoin", "mergejoin",
 
 
 class Settings:
-    def __init__(self, path: str, timeout: float, level: str, *, pooler: bool) -> None:
+    def __init__(self, path: str, timeout: float, level: str, *, pooler: bool, citus: bool = False) -> None:
         patience = max(1, round(timeout * 1000))
         self._patience, self._longest = str(patience), str(patience + patience // 4 + 1)
         self._path, self._level = path, level
         self._lasting = _PLANS | {"lock_timeout": self._patience}
+        if citus:
+            self._lasting |= {"citus.propagate_set_commands": "local"}
+        self._has_citus = citus
         self._local = self._lasting if pooler else {}
 
     def at_connect(self) -> str:
@@ -33,6 +39,12 @@ class Settings:
         """With a hint for those who watch, which is sent with the commit."""
         text = _statement({"search_path": self._path, **self._local, "synchronous_commit": level}, "true")
         return text if channel is None else f"{text}, pg_notify('{channel}', '')"
+
+    def on_workers(self, level: str) -> list[str]:
+        """What a write says after that, so that the workers hear of it, too."""
+        if not self._has_citus:
+            return []
+        return [f"SET LOCAL lock_timeout = '{self._patience}'", f"SET LOCAL synchronous_commit = '{level}'"]
 
 
 def _statement(values: dict[str, str], local: str) -> str:

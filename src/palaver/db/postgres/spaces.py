@@ -19,7 +19,8 @@ from ...errors import BadValue, NotAStore, Refused, SchemaMismatch, SchemaTooNew
 from ..database import Row
 from ..migrate import VERSION
 from ..queries import migrations, schema
-from . import dialect
+from . import dialect, sharing
+from .nodes import HAS_CITUS
 
 _NAME = re.compile(r"[a-z0-9](?:[a-z0-9_-]{0,38}[a-z0-9])?")
 _DIRECTORY = (
@@ -29,6 +30,7 @@ _DIRECTORY = (
         created_at BIGINT NOT NULL
     )""",
 )
+_SEEN = f"SELECT to_regclass('palaver.spaces') IS NOT NULL, {HAS_CITUS}"
 _ORPHANS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^palaver_[0-9a-f]{12}$' ORDER BY nspname LIMIT 1"
 _AT_ONCE = (pg.UniqueViolation, pg.DuplicateSchema, pg.DuplicateTable, pg.DeadlockDetected)
 _TABLES = re.compile(r"CREATE TABLE (\w+)")
@@ -113,12 +115,29 @@ def _patiently(work: Callable[[], _T]) -> _T:
 
 
 def _make_directory(connection: Connection, where: str) -> None:
-    row = connection.execute("SELECT to_regclass('palaver.spaces')").fetchone()
-    if row and row[0] is None:
+    """Unless it is there. On Citus every node holds it: one that is away closes its own spaces and no others."""
+    has_table, has_citus = _seen(connection)
+    if not has_table:
         with connection.transaction():
             _refuse_lost_directory(connection, where)
-            for statement in _DIRECTORY:
+            for statement in (sharing.NOT_SHARDED, *_DIRECTORY, sharing.EVERYWHERE) if has_citus else _DIRECTORY:
                 connection.execute(statement)
+    elif has_citus:
+        sharing.share(connection)
+
+
+def share_directory(connection: Connection) -> None:
+    """On Citus: one that was made before every node held it."""
+    if _seen(connection) == (True, True):
+        sharing.share(connection)
+
+
+def _seen(connection: Connection) -> tuple[bool, bool]:
+    """Whether there is a directory, and whether there is Citus."""
+    row = connection.execute(_SEEN.encode()).fetchone()
+    assert row is not None
+    has_table, has_citus = row
+    return has_table, has_citus
 
 
 def _refuse_lost_directory(connection: Connection, where: str) -> None:

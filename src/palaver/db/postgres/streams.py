@@ -9,7 +9,7 @@ from ...errors import StoreBusy, StoreUnavailable
 from ..combining import Combiner, Request
 from ..database import ChunkRow, Row
 from .dialect import append_chunks
-from .explaining import TRANSLATED, explain, is_lost
+from .explaining import TRANSLATED, explain, is_unsure
 from .pipeline import Step
 
 if TYPE_CHECKING:
@@ -51,19 +51,19 @@ class Streams:
         return [int((chunk[0], chunk[1]) in taken) for chunk, _ in rows]
 
     def _failure(self, error: Exception) -> Exception:
-        if is_lost(error):
+        if is_unsure(error):
             return StoreUnavailable(f"{self._db.name} was lost while a chunk was written; it is looked for")
         return explain(error, self._db.name, self._db.timeout) if isinstance(error, TRANSLATED) else error
 
     def _taken(self, rows: Sequence[ChunkRow]) -> set[Row]:
         """Which (session, number) are stored now."""
         steps, hint = [self._step(rows)], self._db.is_hint_due()
-        if self._db.has_pooler or hint:
-            steps = [("BEGIN", ()), self._db.settings(self._level, hint=hint), *steps, ("COMMIT", ())]
+        if self._db.has_pooler or self._db.has_citus or hint:
+            steps = [("BEGIN", ()), *self._db.opening(self._level, hint=hint), *steps, ("COMMIT", ())]
         link = self._db.pool.borrow()
         try:
             results = link.send(steps, self._db.patience)
-            return set(results[0 if len(steps) == 1 else 2].rows())
+            return set(results[0 if len(steps) == 1 else -2].rows())
         finally:
             self._db.pool.give_back(link)
 

@@ -18,7 +18,8 @@ from ..database import Row
 from ..queries import Query
 from . import bulk, outcome
 from .dialect import LOCK
-from .explaining import TRANSLATED, is_lost
+from .explaining import TRANSLATED, is_lost, is_unsure, not_done
+from .nodes import WHICH, Ticket, here
 from .pipeline import Pipeline, Result, Step
 
 if TYPE_CHECKING:
@@ -28,9 +29,15 @@ _MANY = 20  # rows from which on COPY is faster
 _LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LOOK = (
-    "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text"
+    "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text{}"
     " FROM schema_migrations"
 )
+
+
+def looking(*, names_node: bool) -> str:
+    """What a write looks at first, and the number that it gets. With `names_node` it says which node gave it; a
+    connection that leads to one server knows."""
+    return _LOOK.format(f", {WHICH}" if names_node else "")
 
 
 class Statements:
@@ -112,27 +119,34 @@ class Statements:
                 self._has_strangers |= result.rows() == [(True,)]
 
     def _begin(self, steps: list[Step]) -> Result:
-        """The first round trip. Nothing can be committed by it, so on a connection that has died it is made again."""
+        """The first round trip. Nothing can be committed by it: on a connection that has died it is made again, and
+        while a node that it needs is away, until the timeout."""
         self._begun = True
-        steps = [*self._beginning(), *steps]
+        beginning, deadline = self._beginning(), monotonic() + self._db.timeout
+        steps = [*beginning, *steps]
         while True:
             try:
                 results = self._link.send(steps, self._db.patience)
                 break
             except psycopg.Error as error:
-                if not is_lost(error) or self._is_fresh:
+                if not is_lost(error) or (self._is_fresh and monotonic() > deadline):
                     raise
-            self._link.connection.close()
-            self._link, self._is_fresh = self._db.pool.link(), True
-        self._check(results)
+            self._renew_link()
+        self._check(results[len(beginning) - 1])
         self._note_locks(steps, results)
         return results[-1]
+
+    def _renew_link(self) -> None:
+        """The first time at once: it had only been idle for too long."""
+        if self._is_fresh:
+            self._db.pool.pause()
+        self._link, self._is_fresh = self._db.pool.renewed(self._link), True
 
     def _beginning(self) -> list[Step]:
         raise NotImplementedError
 
-    def _check(self, results: list[Result]) -> None:
-        """What the first steps said."""
+    def _check(self, result: Result) -> None:
+        """What the last of the first steps said."""
 
 
 class Read(Statements):
@@ -143,7 +157,7 @@ class Read(Statements):
         return self
 
     def _beginning(self) -> list[Step]:
-        return [(_READ, ()), self._db.settings()]
+        return [(_READ, ()), self._db.reading()]
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -160,7 +174,7 @@ class Write(Statements):
         super().__init__(db)
         self._level = level
         self._is_hard = hard
-        self._number: str | None = None
+        self._ticket: Ticket | None = None
 
     def __enter__(self) -> Write:
         self._link = self._db.pool.borrow()
@@ -168,10 +182,11 @@ class Write(Statements):
 
     def _beginning(self) -> list[Step]:
         hint = self._is_hard or self._db.is_hint_due()
-        return [("BEGIN", ()), self._db.settings(self._level, hint=hint), (_LOOK, ())]
+        return [("BEGIN", ()), *self._db.opening(self._level, hint=hint), (self._db.look, ())]
 
-    def _check(self, results: list[Result]) -> None:
-        ((version, events, self._number),) = results[2].rows()
+    def _check(self, result: Result) -> None:
+        ((version, events, number, *place),) = result.rows()
+        self._ticket = Ticket(number, *(here(*place) if place else (None, self._link.node)))
         self._db.check(version, events)
 
     def __exit__(
@@ -206,13 +221,13 @@ class Write(Statements):
 
     def _resolved(self, error: BaseException) -> BaseException | None:
         """Whether what was cut off had been committed."""
-        if not is_lost(error) or self._number is None:
+        if not is_unsure(error) or self._ticket is None:
             return error
-        ended = outcome.outcome_of(self._db, self._number, self._link.life)
+        ended = outcome.outcome_of(self._db, self._ticket)
         if ended == "committed":
             return None
         if ended == "aborted":
-            return error
+            return error if is_lost(error) else StoreUnavailable(not_done(error, self._db.name))
         return StoreUnavailable(
             f"{self._db.name} was lost while committing, and cannot say whether it did; look before you try again"
         )
