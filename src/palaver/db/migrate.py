@@ -14,6 +14,7 @@ import apsw
 
 from ..clock import now_ms
 from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
+from .intruders import CONTRACT
 from .queries import migrations, schema, statements
 
 TYPE_CHECKING = False
@@ -21,7 +22,6 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
 
 VERSION = 4
-CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 
 _CREATE = re.compile(r"CREATE (TABLE|INDEX|VIEW) (\w+)(?: ON (\w+) \(([^)]*)\)(.*))?", re.DOTALL)
 _COLUMN = re.compile(r"^\s+(\"?\w+\"?)\s+((?:TEXT|INTEGER|REAL|BLOB).*?),?$")

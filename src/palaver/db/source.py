@@ -13,7 +13,7 @@ import os
 import apsw
 
 from ..later import later
-from . import filesystem, migrate
+from . import filesystem, intruders, migrate
 from .connecting import connect
 from .explaining import explain
 
@@ -83,6 +83,7 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
     connection = None
     try:
         connection = source.connect()
+        intruders.refuse(connection, path)
         if migrate.is_current(connection, path):
             return source, connection
         migrate.refuse_strangers(connection, path)
@@ -140,6 +141,7 @@ def _bring_up(file: str, path: str) -> None:
     """The copy takes the log in, and gets the schema that it lacks."""
     connection = connect(file, _WRITABLE)
     try:
+        intruders.refuse(connection, path)
         if not migrate.is_current(connection, path):
             migrate.refuse_strangers(connection, path)
             migrate.migrate(connection, path)

@@ -15,7 +15,7 @@ import apsw
 
 from ..clock import monotonic
 from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone
-from . import filesystem, migrate, wal
+from . import filesystem, intruders, migrate, wal
 from .connecting import ask, connect
 from .explaining import TRANSLATED, explain
 from .files import Files
@@ -201,6 +201,7 @@ class SqliteDatabase:
             with self._in_line():
                 connection.execute(f"PRAGMA page_size={wal.PAGE_SIZE}").fetchall()
                 migrate.migrate(connection, self.name)
+        intruders.refuse(connection, self.name)
         if not self.memory and connection.execute("PRAGMA journal_mode").fetchall() != [("wal",)]:
             with self._in_line():
                 connection.execute("PRAGMA journal_mode=WAL").fetchall()

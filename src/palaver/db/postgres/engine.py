@@ -21,7 +21,7 @@ from ..database import ChunkRow, Row
 from ..migrate import VERSION
 from ..queries import Q, Query
 from ..refusing import refusal
-from . import spaces
+from . import intruders, spaces
 from .address import Address
 from .dialect import Dialect
 from .explaining import explain, is_lost
@@ -180,6 +180,7 @@ class PostgresDatabase:
         node, self.has_citus = node_of(connection)
         bring = spaces.find_space if self.readonly else partial(spaces.open_space, create=create)
         schema = bring(connection, self.name, space)
+        intruders.refuse(connection, self.name, schema)
         self._set_up(schema)
         self.pool.keep(self.pool.as_link(connection, node))
         return schema
