@@ -4,11 +4,14 @@ It is set aside, with everything that is there, and neither the store nor its se
 
 from __future__ import annotations
 
+from pathlib import Path
+
 import pytest
 
 import palaver
 from palaver import Session, Store
 
+from ..cli.run import Cli
 from .places import bury, foreign, open_store, texts
 
 DAMAGE = {
@@ -58,6 +61,12 @@ def test_a_verb_that_meets_it_goes_on_without_it(session: Session, stuck: palave
     verbs[verb]()
     assert [stray.id for stray in session.strays()] == [stuck.id]
     assert "left behind" not in texts(session)
+
+
+def test_doctor_names_it(session: Session, stuck: palaver.Turn, store: Store, url: str, tmp_path: Path) -> None:
+    store.recover()
+    done = Cli(tmp_path)("--store", url, "doctor")
+    assert f"turn {stuck.id} of session {session.id} could not be sealed" in done.out
 
 
 def test_what_it_held_is_still_there(session: Session, stuck: palaver.Turn, url: str, store: Store) -> None:

@@ -180,6 +180,7 @@ def inside(store: Store) -> Iterator[Finding]:
     yield counted(store)
     yield from _writers(store)
     yield open_turns(store)
+    yield from set_aside(store)
     yield loose(store)
 
 
@@ -217,6 +218,14 @@ def open_turns(store: Store) -> Finding:
     _, rows = store.db.query("SELECT status, count(*) FROM turns WHERE sealed_at IS NULL GROUP BY 1 ORDER BY 1")
     found = [f"{number} {status}" for status, number in rows]
     return Finding("open turns", ", ".join(found) or "none")
+
+
+def set_aside(store: Store) -> Iterator[Finding]:
+    """Turns of dead writers that could not be sealed."""
+    query = "SELECT session_id, id FROM turns WHERE sealed_at IS NOT NULL AND digest IS NULL ORDER BY id LIMIT 20"
+    for session_id, turn_id in store.db.query(query)[1]:
+        what = f"turn {turn_id} of session {session_id} could not be sealed, and was set aside"
+        yield Finding("set aside", what, "`palaver verify` says why; its rows are kept")
 
 
 def loose(store: Store) -> Finding:

@@ -16,7 +16,7 @@ from palaver.clock import monotonic
 from palaver.db import migrate
 from palaver.directory import connected
 
-from .doctor import Finding, counted, loose, one, open_turns
+from .doctor import Finding, counted, loose, one, open_turns, set_aside
 from .words import count, size
 
 if TYPE_CHECKING:
@@ -171,6 +171,7 @@ def leases(rows: list[tuple[Any, ...]]) -> Iterator[Finding]:
 def inside(store: Store) -> Iterator[Finding]:
     yield counted(store)
     yield open_turns(store)
+    yield from set_aside(store)
     yield loose(store)
     statement = _SIZE_ON_CITUS if one(store, _CITUS) else _SIZE
     yield Finding("size", f"{size(int(one(store, statement) or 0))} with its indexes")

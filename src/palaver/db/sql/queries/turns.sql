@@ -73,9 +73,6 @@ SELECT base_revision, begin_seq, facts_json FROM turns WHERE id = :turn AND seal
 -- name: facts_of_turn
 SELECT facts_json FROM turns WHERE id = :turn;
 
--- name: turns_set_aside
-SELECT session_id, id FROM turns WHERE sealed_at IS NOT NULL AND digest IS NULL ORDER BY id LIMIT 20;
-
 -- name: set_aside
 -- A turn that cannot be sealed: closed without a digest. Its chunks stay, for they may be all that is left of it.
 UPDATE turns SET status = 'aborted', owner = NULL, sealed_at = :now, facts_json = :facts, live = 0, fence = fence + 1
