@@ -27,6 +27,7 @@ else:
 Raw = msgspec.Raw
 MAX_DEPTH = 1_000
 LARGE = 1 << 20  # characters of a text of which there should be no copy too many
+_MANY = 1_000  # values of one level, among which the same one is looked for
 _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
 
 _encode = msgspec.json.encode
@@ -41,11 +42,19 @@ _SIZES = [size.to_bytes(8, "big") for size in range(256)]  # as digests write th
 def encode(value: Any) -> str:
     """A Python value as compact JSON text; refuses what JSON cannot say."""
     if type(value) is Raw:
-        return bytes(value).decode()
+        return decode(value)
     check(value)
     text = dump(value)
     refuse_depth(text)
     return text
+
+
+def decode(given: bytes | Raw) -> str:
+    """JSON bytes as text; what it says is for `parse` to look at."""
+    try:
+        return bytes(given).decode()
+    except UnicodeDecodeError as error:
+        raise BadValue(f"not valid JSON: {error}") from None
 
 
 def _to_text(value: Any) -> str:
@@ -116,6 +125,8 @@ def check(value: Any) -> None:
         if depth > MAX_DEPTH and any(isinstance(item, dict | list | tuple) for item in level):
             raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value")
         level = [child for item in level for child in _children(item)]
+        if len(level) > _MANY:  # a list that holds itself twice has twice as many on each level
+            level = list({id(child): child for child in level}.values())
 
 
 def check_text(name: str, value: str | None) -> str | None:

@@ -13,6 +13,7 @@ from typing import IO, Any, BinaryIO
 
 import msgspec
 
+from .. import edge
 from ..db.database import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -38,7 +39,9 @@ def read(
     on_refused: Callable[[Refusal], None] | None = None,
 ) -> Summary:
     """Take in every session of an export that is not there yet. `on_refused` hears of each one that is not taken."""
-    return _Import(db, source, progress, on_refused).run()
+    edge.function("progress", progress)
+    edge.function("on_refused", on_refused)
+    return _Import(edge.database(db), edge.binary("source", source, "read"), progress, on_refused).run()
 
 
 class _Import:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from .. import edge
 from ..db.database import Database, Tx
 from ..db.queries import Q
 from .groups import Group
@@ -25,9 +26,12 @@ def write(
     db: Database, out: BinaryIO, sessions: Sequence[str] | None = None, progress: Progress | None = None
 ) -> Written:
     """Write all sessions, or the ones named and what they stand on, as JSON lines."""
-    writer = _Writer(out, progress)
-    with db.read() as tx:
-        selection = Selection(tx, sessions)
+    wanted = None
+    if sessions is not None:
+        wanted = [edge.text("a session's id", one) for one in edge.several("sessions", sessions)]
+    writer = _Writer(edge.binary("out", out, "write"), edge.function("progress", progress))
+    with edge.database(db).read() as tx:
+        selection = Selection(tx, wanted)
         writer.put(HEADER)
         for chosen in selection:
             writer.group(tx, chosen, selection)

@@ -13,6 +13,7 @@ from typing import Any, NoReturn
 
 import psycopg
 
+from ... import edge
 from ...clock import monotonic
 from ...errors import BadValue, StoreClosed, StoreError
 from ..database import ChunkRow, Row
@@ -50,8 +51,8 @@ class PostgresDatabase:
         lease: float = 45.0,
         pooler: bool = False,
     ) -> None:
-        if durability not in _LEVELS:
-            raise ValueError(f"durability is boundary, full or normal, not {durability!r}")
+        if not isinstance(durability, str) or durability not in _LEVELS:
+            raise BadValue(f"durability is boundary, full or normal, not {edge.shown(durability)}")
         address = Address(dsn)
         self.name = f"{address.name} ({space})"
         self.timeout = timeout
