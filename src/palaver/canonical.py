@@ -30,7 +30,16 @@ LARGE = 1 << 20  # characters of a text of which there should be no copy too man
 _MANY = 1_000  # values of one level, among which the same one is looked for
 _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
 
-_encode = msgspec.json.encode
+
+def _as_json(value: Any) -> Any:
+    """Text and numbers of a type of their own (an enum's, a library's) are kept as what they are made of."""
+    for kind in (str, int, float):
+        if isinstance(value, kind):
+            return kind.__new__(kind, value)
+    raise BadValue(f"{type(value).__name__} is not a JSON value; convert it first")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_as_json).encode
 _decode = msgspec.json.decode
 _raw_object = msgspec.json.Decoder(dict[str, Raw]).decode
 _raw_array = msgspec.json.Decoder(list[Raw]).decode
@@ -62,13 +71,15 @@ def _to_text(value: Any) -> str:
         return _encode(value).decode()
     except UnicodeEncodeError:  # a lone surrogate somewhere
         return _encode(_escaped(value)).decode()
+    except ValueError as error:  # a number of so many digits that Python does not write it
+        raise BadValue(f"this cannot be written as JSON: {error}") from None
 
 
 def dump(value: Any) -> str:
     """`encode` without the check, for values that were checked when they came in."""
     try:
         return _encode(value).decode()
-    except (UnicodeEncodeError, RecursionError):
+    except (ValueError, RecursionError):
         return _deep(_to_text, value)
 
 

@@ -6,11 +6,12 @@ something (no revision expected, no deadline).
 
 from __future__ import annotations
 
+from collections.abc import Iterable
+
 from .errors import BadValue
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
-    from collections.abc import Iterable
     from typing import Any
 
 LARGEST = 2**63 - 1  # what a column of either engine holds
@@ -71,9 +72,9 @@ def function(name: str, value: Any) -> Any:
 
 def several(name: str, value: Any) -> Iterable[Any]:
     """What can be gone through, one by one; a text can, but is not meant."""
-    if isinstance(value, str | bytes) or not (hasattr(value, "__iter__") or hasattr(value, "__getitem__")):
+    if isinstance(value, str | bytes) or not isinstance(value, Iterable):
         raise BadValue(f"{name} is a list of them, not {type(value).__name__}")
-    return value  # type: ignore[no-any-return]
+    return value
 
 
 def binary(name: str, file: Any, verb: str) -> Any:

@@ -81,4 +81,5 @@ def record(session: Session, message: Any, stream: Iterable[Chunk], **given: Any
     """Begin a turn with a message and record a stream of chunks in it, passing each on. `given`: as `session.turn`."""
     if not callable(getattr(session, "turn", None)):
         raise BadValue(f"a stream is recorded in a Session of a store, not in {edge.shown(session)}")
-    return Recording(session.turn(message, **given), edge.several("stream", stream))
+    chunks = edge.several("stream", stream)  # before anything is begun
+    return Recording(session.turn(message, **given), chunks)

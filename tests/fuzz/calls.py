@@ -34,7 +34,12 @@ MODULES: dict[str, ModuleType] = {
     "exports": exports,
 }
 INSIDE = {"Store": {"db", "room", "owner", "track", "path"}}  # for the layers above, not for users
-SPECIAL = {"Sessions": ("__iter__",), "Recording": ("__iter__",), "Turn": ("__enter__", "__exit__"), "Store": ("__enter__",)}
+SPECIAL = {
+    "Sessions": ("__iter__",),
+    "Recording": ("__iter__",),
+    "Turn": ("__enter__", "__exit__"),
+    "Store": ("__enter__",),
+}
 
 _SETUP = tuple(inspect.signature(Setup).parameters)
 _MORE: dict[str, tuple[str, ...]] = {  # what `**given` of a verb means

@@ -126,8 +126,11 @@ ARGUMENTS: dict[str, Make] = {
     "before": _place,
     "keep": _count(3),
     "at": _place,
-    "Turn.write:at": _count(4),
-    "Turn.append:at": _count(4),
+    "Turn.write:at": one_of(None, None, None, 0),
+    "Turn.append:at": one_of(None, None, None, 0),
+    "Session.enqueue:message": one_of(
+        "Later.", {"role": "user", "content": "Later.", "id": "q2", "metadata": {"k": [1]}}
+    ),
     "copy": one_of(True, False),
     "to": _place,
     "reason": one_of("because", None),

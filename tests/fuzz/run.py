@@ -1,4 +1,5 @@
-"""So many random calls from one seed. `python -m tests.fuzz.run SEED CALLS` does it again and says more.
+"""So many random calls from one seed. `python -m tests.fuzz.run SEED CALLS` tells all that it finds, and
+`python -m tests.fuzz.run SEED/WORLD` makes one world again and says every call.
 
 A world is a small store, and the calls that are made on it, one after the other; some are made by four threads at once,
 some in asyncio. After each call the file is opened anew and its newest session read; after each batch it is verified,
@@ -15,14 +16,14 @@ import random
 import sys
 import tempfile
 import threading
-from collections.abc import Iterator
+from collections.abc import Container, Iterator
 from contextlib import contextmanager
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import palaver
-from palaver import PalaverError, Session, Store, Turn, aio
+from palaver import PalaverError, Session, Store, aio
 from palaver.recording import Recording
 
 from . import values, world
@@ -36,12 +37,19 @@ SUBJECTS = {"Store", "Sessions", "Session", "Moment", "Turn", "Rulebook", "Recor
 AWAITED = [
     verb
     for verb in VERBS
-    if verb.noun in ("Store", "Sessions", "Session", "Turn", "Rulebook") and verb.kind == "method" and verb.name[0] != "_"
+    if verb.noun in ("Store", "Sessions", "Session", "Turn", "Rulebook")
+    and verb.kind == "method"
+    and verb.name[0] != "_"
 ]
-# Values that are being mended elsewhere: (verb or *, argument). To be emptied.
-LEFT_TO_OTHERS = {("*", "argv"), ("Turn.usage", "*")}
 # Called by the interpreter, with what it makes itself.
 NOT_GIVEN = {("Turn.__exit__", "*")}
+WEIGHTS = {
+    **dict.fromkeys(("Turn.write", "Turn.append"), 10.0),
+    **dict.fromkeys(("Session.turn", "Session.commit", "Session.enqueue", "Sessions.create"), 6.0),
+    **dict.fromkeys(("Session.edit", "Session.regenerate", "Session.compact", "Turn.compact", "Turn.resolve"), 4.0),
+    **dict.fromkeys(("Rulebook.add", "recording.record", "Session.claim", "Session.alias", "Session.title"), 3.0),
+    **dict.fromkeys(("Session.fork", "Session.rewind", "Session.undo", "Turn.used", "Turn.abort"), 2.0),
+}
 CALLBACKS = ("progress", "on_refused")
 
 
@@ -64,7 +72,7 @@ class Call(NamedTuple):
 
 def _shown(value: Any) -> str:
     try:
-        return f"{ascii(value):.200}"
+        return f"{value!a:.200}"
     except Exception:  # deep, long, closed, or rude
         return f"<{type(value).__name__}>"
 
@@ -72,12 +80,16 @@ def _shown(value: Any) -> str:
 # ---------------------------------------------------------------- making a call up
 
 
-def make(here: World, rng: random.Random) -> Call:
-    awaited = rng.random() < 0.05
-    verb = rng.choice(AWAITED if awaited else VERBS)
+def make(here: World, rng: random.Random, only: Container[str] | None = None) -> Call:
+    """A call, of any verb or of some."""
+    awaited = only is None and rng.random() < 0.05
+    choice = AWAITED if awaited else [verb for verb in VERBS if only is None or verb.full in only]
+    (verb,) = rng.choices(choice, [_weight(verb) for verb in choice])
     names = [*verb.required, *(name for name in verb.optional if rng.random() < 0.3)]
     given = {name: argument(here, rng, verb, name) for name in names}
-    _spoil(rng, verb, given)
+    if verb.full == "Turn.resolve" and given.keys().isdisjoint(("output", "error", "approved")):
+        given["output"] = argument(here, rng, verb, "output")
+    _spoil(here, rng, verb, given)
     misnamed = rng.random() < 0.02
     if misnamed and given and rng.random() < 0.5:
         misnamed = given.popitem()[0] in verb.required
@@ -86,19 +98,25 @@ def make(here: World, rng: random.Random) -> Call:
     return Call(verb, _subject(here, rng, verb), given, misnamed, _is_quick(verb, given), awaited)
 
 
-def _spoil(rng: random.Random, verb: Verb, given: dict[str, Any]) -> None:
+def _weight(verb: Verb) -> float:
+    """What can be given much is called more often; what keeps it, most."""
+    return WEIGHTS.get(verb.full, 0.4 if not verb.required + verb.optional else 1.0)
+
+
+def _spoil(here: World, rng: random.Random, verb: Verb, given: dict[str, Any]) -> None:
     """One or two of the arguments are replaced, or something inside them."""
     names = [name for name in (*verb.required, *verb.optional) if not _is_left_out(verb, name)]
-    for _ in range(rng.choices((0, 1, 2), (15, 60, 25))[0] if names else 0):
+    for _ in range(rng.choices((0, 1, 2), (25, 60, 15))[0] if names else 0):
         name = rng.choice(names)
         inside = isinstance(given.get(name), dict | list) and rng.random() < 0.7
-        given[name] = values.spoilt(rng, given[name]) if inside else values.hostile(rng)
+        wanted = given[name] if name in given else argument(here, rng, verb, name)
+        given[name] = values.spoilt(rng, given[name]) if inside else values.hostile(rng, like=wanted)
         if name in CALLBACKS and callable(given[name]):  # what a caller's own function raises is the caller's
             given[name] = 7
 
 
 def _is_left_out(verb: Verb, name: str) -> bool:
-    return not {(verb.full, name), ("*", name), (verb.full, "*")}.isdisjoint(LEFT_TO_OTHERS | NOT_GIVEN)
+    return not {(verb.full, name), ("*", name), (verb.full, "*")}.isdisjoint(values.LEFT_TO_OTHERS | NOT_GIVEN)
 
 
 def _subject(here: World, rng: random.Random, verb: Verb) -> Any:
@@ -254,7 +272,7 @@ def listening() -> Iterator[list[str]]:
         threading.excepthook = hook
 
 
-def run_world(seed: str, calls: int, *, batch: int = BATCH, say: Any = None) -> int:
+def run_world(seed: str, calls: int, *, batch: int = BATCH, only: Container[str] | None = None, say: Any = None) -> int:
     """How many calls were made. `batch`: after so many, everything is looked at."""
     rng = random.Random(seed)
     with tempfile.TemporaryDirectory(ignore_cleanup_errors=True) as folder, listening() as heard:
@@ -262,7 +280,7 @@ def run_world(seed: str, calls: int, *, batch: int = BATCH, say: Any = None) -> 
         done = looked = 0
         try:
             while done < calls:
-                several = [make(here, rng) for _ in range(THREADS if rng.random() < 0.06 else 1)]
+                several = [make(here, rng, only) for _ in range(THREADS if rng.random() < 0.06 else 1)]
                 if say:
                     say("\n".join(f"{seed} {call}" for call in several))
                 _perform_all(here, several)
@@ -310,24 +328,24 @@ def _still(check: Any, here: World, calls: Any) -> None:
         raise Failure(f"after {said}\n  {check.__name__}: {type(error).__name__}: {error!s:.500}") from error
 
 
-def run(seed: int, calls: int) -> int:
+def run(seed: int, calls: int, only: Container[str] | None = None) -> int:
     """From world to world; where a batch fails, the same world again, step by step."""
     done = place = 0
     while done < calls:
         name = f"{seed}/{place}"
         try:
-            done += run_world(name, CALLS_OF_A_WORLD)
+            done += run_world(name, CALLS_OF_A_WORLD, only=only)
         except Failure as failure:
-            raise Failure(f"seed {seed}, world {name}: {_closer(name, failure)}") from failure
+            raise Failure(f"world {name}: {_closer(name, failure, only)}") from failure
         place += 1
     return done
 
 
-def _closer(name: str, failure: Failure) -> Failure:
+def _closer(name: str, failure: Failure, only: Container[str] | None = None) -> Failure:
     if not str(failure).startswith("after"):
         return failure
     try:
-        run_world(name, CALLS_OF_A_WORLD, batch=1)
+        run_world(name, CALLS_OF_A_WORLD, batch=1, only=only)
     except Failure as found:
         return found
     return failure
@@ -346,9 +364,8 @@ def survey(seed: int, calls: int) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
-    _seed, _calls = sys.argv[1:3]
-    if "/" in _seed:
-        run_world(_seed, CALLS_OF_A_WORLD, batch=1, say=print)
+    if "/" in sys.argv[1]:
+        run_world(sys.argv[1], CALLS_OF_A_WORLD, batch=1, say=print)
     else:
-        for _line, _where in survey(int(_seed), int(_calls)).items():
+        for _line, _where in survey(int(sys.argv[1]), int(sys.argv[2])).items():
             print(f"{len(_where)} x {_line}\n    {_where[0][:700]}\n")

@@ -21,8 +21,16 @@ from msgspec import UNSET, Raw
 
 from palaver import BadValue, ids
 from palaver.chunks import KINDS
+from palaver.core.compaction import COUNTS
 
 Make = Callable[[], Any]
+# Values that are not looked at yet, as (verb or *, argument): token counts and sums, and the words of a command.
+LEFT_TO_OTHERS = {
+    ("*", "argv"),
+    ("Turn.usage", "*"),
+    ("*", "metadata.usage"),
+    *(("*", name) for name in COUNTS),
+}
 
 
 class Own(Exception):
@@ -239,7 +247,27 @@ def every() -> list[Any]:
     return [make() for _, makes in KINDS_OF_VALUE for make in makes]
 
 
-def hostile(rng: random.Random) -> Any:
+_NESTED = [make for make in CONTAINERS if isinstance(make(), list | dict)] + [
+    lambda: nested(994),
+    lambda: nested(997, of=dict),
+    lambda: {"a": [1, 2.5, None, {"b": "\0\ud800"}]},
+    lambda: [2**64, -(2**70), 1e-320],
+    lambda: Raw(b'{"n": 1.10, "n": 2, "s": "\\ud800\\u0000"}'),
+    lambda: Raw(b"123456789012345678901234567890"),
+]
+_LIKE: dict[type, list[Make]] = {
+    str: [*TEXTS, *(make for make in LARGE if isinstance(make(), str))],
+    int: [(lambda number=number: number) for number in NUMBERS if isinstance(number, int)],
+    float: [(lambda number=number: number) for number in NUMBERS],
+    dict: _NESTED,
+    list: _NESTED,
+}
+
+
+def hostile(rng: random.Random, like: Any = None) -> Any:
+    """Any of them; mostly of the type that is wanted, which gets further."""
+    if type(like) in _LIKE and rng.random() < 0.75:
+        return rng.choice(_LIKE[type(like)])()
     (makes,) = rng.choices([makes for _, makes in KINDS_OF_VALUE], [weight for weight, _ in KINDS_OF_VALUE])
     return rng.choice(makes)()
 
@@ -298,6 +326,8 @@ def message(rng: random.Random) -> Any:
         given["parts"] = [text_part(rng), *more]
     if rng.random() < 0.4:
         given["metadata"] = {"k": {"deep": [1, {"er": None}]}}
+        if ("*", "metadata.usage") not in LEFT_TO_OTHERS and rng.random() < 0.5:
+            given["metadata"] = {"usage": {"input": 5, "output": 7}}
     if rng.random() < 0.3:
         given["id"] = rng.choice(("client-1", "client-2", "client-3"))
     return given
@@ -316,4 +346,4 @@ def spoilt(rng: random.Random, value: Any) -> Any:
     if isinstance(value, list) and value and rng.random() < 0.85:
         place = rng.randrange(len(value))
         return [spoilt(rng, inner) if n == place else inner for n, inner in enumerate(value)]
-    return hostile(rng)
+    return hostile(rng, like=value)

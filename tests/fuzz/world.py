@@ -12,7 +12,17 @@ import palaver
 from palaver import Session, Store, Turn, exports
 
 CALL = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "look", "input": {"a": 1}}
-ANSWER = [{"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "Hello."}, {"type": "text-end", "id": "t"}]
+ANSWER = [
+    {"type": "text-start", "id": "t"},
+    {"type": "text-delta", "id": "t", "delta": "Hello."},
+    {"type": "text-end", "id": "t"},
+]
+BEGUN = [
+    {"type": "start", "messageMetadata": {"p": {"q": 1}}},
+    {"type": "start-step"},
+    *({"type": f"{kind}-start", "id": name} for kind in ("text", "reasoning") for name in ("t", "u")),
+    *({"type": "tool-input-start", "toolCallId": name, "toolName": "look"} for name in ("c1", "u")),
+]
 EXCHANGE = ["Hello?", {"role": "assistant", "parts": [{"type": "text", "text": "Hello."}]}]
 MANY = 12  # handles of one kind that are kept
 
@@ -49,8 +59,7 @@ class World:
 
     def begin(self, session: Session) -> Turn:
         turn = session.turn("Go on.")
-        for chunk in self.rng.choice(([], ANSWER[:2], [CALL])):
-            turn.write(chunk)
+        turn.append(self.rng.choice(([], ANSWER[:2], [CALL], BEGUN, BEGUN)))
         return turn
 
     def _sealed(self, session: Session) -> Turn:
