@@ -1,5 +1,5 @@
-"""What a sensible caller would give, by the name of the argument: so that a call with one hostile value gets as far as the
-code behind the first checks."""
+"""What a sensible caller would give, by the name of the argument: so that a call with one hostile value gets as far as
+the code behind the first checks."""
 
 from __future__ import annotations
 

@@ -1,12 +1,11 @@
-"""Values that came out as an exception of Python or of a driver, or were taken and meant something else: each is refused
-where it is given, by a BadValue that names it, and nothing is changed."""
+"""Values that came out as an exception of Python or of a driver, or were taken and meant something else: each is
+refused where it is given, by a BadValue that names it, and nothing is changed."""
 
 from __future__ import annotations
 
 import asyncio
 import io
 import math
-import time
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime
 from pathlib import Path
@@ -17,7 +16,7 @@ import pytest
 import palaver
 from palaver import BadRule, BadValue, Raw, Session, Store, aio, exports, permissions, recording
 
-from .values import cyclic, nested
+from .values import Level, cyclic, nested
 
 START = {"type": "text-start", "id": "t"}
 CALL = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "look", "input": {}}
@@ -177,7 +176,7 @@ def test_chunks_that_are_no_list_of_them(turn: palaver.Turn, chunks: Any) -> Non
 )
 def test_an_approval_is_granted_by_true_and_by_nothing_else(turn: palaver.Turn, given: dict[str, Any]) -> None:
     turn.append([CALL, ASK])
-    with pytest.raises(BadValue, match="approved is True or False|error is text|reason is text"):
+    with pytest.raises(BadValue, match=r"approved is True or False|error is text|reason is text"):
         turn.resolve("c1", **given)
     assert turn.message()["parts"][0]["state"] == "approval-requested"
 
@@ -410,4 +409,35 @@ def test_a_wait_of_thirty_years_can_be_begun(tmp_path: Path) -> None:
         with store.sessions.create().turn("Hello?") as turn:
             turn.write(START)
         assert store.trim(1e9) == 0
-        assert not store.db._lock.acquire(timeout=time.monotonic() % 1 * 1e-9) or store.db._lock.release() is None  # type: ignore[attr-defined]
+
+
+class Name(str):
+    """As libraries make them (numpy's, a template engine's)."""
+
+
+class Count(int):
+    pass
+
+
+def test_text_and_numbers_of_a_type_of_their_own_are_kept_as_text_and_numbers(session: Session) -> None:
+    session.commit({"role": "user", "content": "x", "metadata": {"who": Name("me"), "n": [Count(3)]}})
+    assert session.messages()[-1]["metadata"] == {"who": "me", "n": [3]}
+    with session.turn("And?", model=Name("p/m"), agent=Name("coder")) as turn:
+        turn.write({"type": "data-x", "data": {"n": Count(7)}})
+        assert turn.message()["parts"][0]["data"] == {"n": 7}
+
+
+def test_a_number_of_more_digits_than_python_writes_is_refused(session: Session, turn: palaver.Turn) -> None:
+    for given in (10**5_000, [10**5_000], {"n": 10**5_000}):
+        with pytest.raises(BadValue, match="cannot be written as JSON"):
+            session.enqueue({"role": "user", "content": "x", "metadata": {"n": given}})
+        with pytest.raises(BadValue, match="cannot be written as JSON"):
+            turn.write({"type": "data-x", "data": given})
+    turn.write({"type": "data-x", "data": 10**400})
+    assert turn.message()["parts"][0]["data"] == 10**400
+
+
+@pytest.mark.parametrize("given", [str, Level.HIGH], ids=["a class", "an enum's member"])
+def test_what_only_its_class_can_be_gone_through_is_no_list(session: Session, given: Any) -> None:
+    with pytest.raises(BadValue, match="is a list of them"):
+        session.turn("And?", tools=given)

@@ -103,12 +103,13 @@ TEXTS: list[Make] = [
     *(
         (lambda text=text: text)
         for text in (
-            "", " ", "\n", "\t x", "\0", "a\0b", "\x1b[31m", "\x7f", "\x85", "\ud83d", "\udc00x", "x\ud800y", "\u202e", "\ufeff",
-            "\u2028", "e\u0301", "😀", "../..", "/dev/null", "~", "'; DROP TABLE turns; --", '"', "%s", "%", "_", "{}", "[]",
-            "null", "true", "0", "-1", "7", "1e400", "nan", "yesterday", "@", "@~1", "@{1}", "#", "HEAD", "*", "**", "[", "[!",
-            "ses_", "ses_0", "trn_x", "msg_" + "0" * 26, "data-compaction", "tool-", "dynamic-tool", "text", "default", "allow",
-            "full", "live", "chunk", "normal", ":memory:", "file:x?mode=ro", "mysql://x", "{\"type\":", "\\u0000", "\\", "\r\n",
-            "Bearer x", "system", "tool", "completed", "waiting", "updated", "Y3JlYXRlZCAxIHg=", "Y3JlYXRlZCAxZTMgeA==",
+            "", " ", "\n", "\t x", "\0", "a\0b", "\x1b[31m", "\x7f", "\x85", "\ud83d", "\udc00x", "x\ud800y",
+            "\u202e", "\ufeff", "\u2028", "e\u0301", "😀", "../..", "/dev/null", "~", "'; DROP TABLE turns; --", '"',
+            "%s", "%", "_", "{}", "[]", "null", "true", "0", "-1", "7", "1e400", "nan", "yesterday", "@", "@~1",
+            "@{1}", "#", "HEAD", "*", "**", "[", "[!", "ses_", "ses_0", "trn_x", "msg_" + "0" * 26,
+            "data-compaction", "tool-", "dynamic-tool", "text", "default", "allow", "full", "live", "chunk",
+            "normal", ":memory:", "file:x?mode=ro", "mysql://x", "{\"type\":", "\\u0000", "\\", "\r\n", "Bearer x",
+            "system", "tool", "completed", "waiting", "updated", "Y3JlYXRlZCAxIHg=", "Y3JlYXRlZCAxZTMgeA==",
         )
     ),
     lambda: ids.mint(ids.SESSION),
