@@ -109,8 +109,9 @@ class Turn:
         """The response so far, as plain values."""
         with self._lock:
             self._recorder.refresh()
-            parsed: dict[str, Any] = canonical.parse(canonical.dump(self._state.fold.message()))
-            return parsed
+            shown = self._state.fold.message()
+        parts = [_plain(part) for part in shown.pop("parts")]  # one by one: together they are deeper than what came
+        return {**{key: _plain(value) for key, value in shown.items()}, "parts": parts}
 
     def __repr__(self) -> str:
         return f"<Turn {self.id} {self.status}>"
@@ -437,6 +438,10 @@ class Turn:
             self.wait()
         else:
             self.seal()
+
+
+def _plain(value: Any) -> Any:
+    return canonical.parse(canonical.dump(value))
 
 
 def name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:

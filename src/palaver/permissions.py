@@ -57,6 +57,7 @@ def check_rule(given: Any, source: str = "session") -> dict[str, Any]:
     if rule["source"] not in SOURCES:
         raise BadRule(f"source is {', '.join(SOURCES)}, not {edge.shown(rule['source'])}")
     globs.check(rule["pattern"])
+    canonical.check({"permissions_granted": [rule]})  # as each turn keeps it: a rule must not keep turns from beginning
     added = rule.get("added_at")
     if added is not None and (type(added) is not int or added < 0):
         raise BadRule(f"added_at is epoch milliseconds, not {edge.shown(added)}")

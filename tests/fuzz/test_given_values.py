@@ -25,6 +25,12 @@ TOO_LARGE = 2**63
 
 
 @pytest.fixture
+def store() -> Iterator[Store]:
+    with palaver.open(":memory:") as opened:
+        yield opened
+
+
+@pytest.fixture
 def session(store: Store) -> Session:
     session = store.sessions.create("coder")
     session.commit(["Hello?", {"role": "assistant", "content": "Hello."}])
@@ -441,3 +447,60 @@ def test_a_number_of_more_digits_than_python_writes_is_refused(session: Session,
 def test_what_only_its_class_can_be_gone_through_is_no_list(session: Session, given: Any) -> None:
     with pytest.raises(BadValue, match="is a list of them"):
         session.turn("And?", tools=given)
+
+
+# ---------------------------------------------------------------- what a later statement would choke on
+
+
+def test_a_rule_too_deep_to_be_kept_with_a_turn_does_not_keep_turns_from_beginning(session: Session) -> None:
+    with pytest.raises(BadValue, match="nested deeper than 1,000 levels"):
+        session.permissions.add("bash", note=nested(998))
+    session.permissions.add("bash", note=nested(997))
+    session.commit("Again.")
+    session.turn("And again.").seal()
+
+
+@pytest.mark.parametrize("depth", range(994, 1_000))
+def test_a_message_that_could_never_be_claimed_is_not_queued(session: Session, depth: int) -> None:
+    model = {"provider_id": "p", "model_id": "m", "variant": nested(depth)}
+    for given in ({"trigger": {"source": "webhook", "headers": nested(depth, of=dict)}}, {"model": model}):
+        try:
+            session.enqueue("Later.", **given)
+        except BadValue:
+            assert session.queue() == []
+        else:
+            turn = session.claim()
+            assert turn is not None
+            turn.seal()
+    session.enqueue("Last.")
+    assert session.claim() is not None
+
+
+@pytest.mark.parametrize("depth", [996, 997, 998, 999])
+def test_a_chunk_that_was_taken_can_be_read_again_while_its_turn_runs(turn: palaver.Turn, depth: int) -> None:
+    turn.write({"type": "data-x", "data": nested(depth)})
+    turn.write(CALL | {"input": nested(depth)})
+    assert [part["type"] for part in turn.message()["parts"]] == ["data-x", "tool-look"]
+    assert turn.context()[-1]["parts"][-1]["state"] == "output-error"
+    assert turn.model_messages()
+
+
+def test_input_that_streams_in_deeper_than_anything_can_be_read(session: Session, turn: palaver.Turn) -> None:
+    turn.append([{"type": "tool-input-start", "toolCallId": "c1", "toolName": "look"}])
+    for _ in range(4):
+        try:
+            turn.write({"type": "tool-input-delta", "toolCallId": "c1", "inputTextDelta": "[" * 600})
+        except palaver.PalaverError:
+            break
+    turn.message()
+    turn.seal()
+    assert session.messages()[-1]["parts"]
+
+
+def test_json_text_with_a_number_of_too_many_digits_is_refused_or_comes_back(session: Session) -> None:
+    for digits in (400, 5_000):
+        try:
+            session.commit(b'{"role":"user","content":"x","metadata":{"n":' + b"1" * digits + b"}}")
+        except BadValue:
+            pass
+        assert session.messages() and session.messages_json() and list(exports.markdown(session._store.db, session.id))
