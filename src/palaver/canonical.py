@@ -27,7 +27,7 @@ else:
 Raw = msgspec.Raw
 MAX_DEPTH = 1_000
 LARGE = 1 << 20  # characters of a text of which there should be no copy too many
-_MANY = 1_000  # values of one level, among which the same one is looked for
+_MANY = 64  # values of one level, among which the same one is looked for
 _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
 
 

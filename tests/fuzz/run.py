@@ -3,8 +3,8 @@
 
 A world is a small store, and the calls that are made on it, one after the other; some are made by four threads at once,
 some in asyncio. After each call the file is opened anew and its newest session read; after each batch it is verified,
-every session read in every way, exported, and taken in elsewhere. Where a batch finds something, the same world is made
-again with that check after each call, which names the one.
+every session read in every way, exported, and taken in elsewhere, where each goes on. Where a batch finds something,
+the same world is made again with that check after each call, which names the one.
 """
 
 from __future__ import annotations

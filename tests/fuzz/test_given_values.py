@@ -430,6 +430,7 @@ def test_text_and_numbers_of_a_type_of_their_own_are_kept_as_text_and_numbers(se
     assert session.messages()[-1]["metadata"] == {"who": "me", "n": [3]}
     with session.turn("And?", model=Name("p/m"), agent=Name("coder")) as turn:
         turn.write({"type": "data-x", "data": {"n": Count(7)}})
+        turn.write(Name('{"type": "text-start", "id": "t"}'))
         assert turn.message()["parts"][0]["data"] == {"n": 7}
 
 

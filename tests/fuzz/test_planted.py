@@ -9,10 +9,11 @@ from typing import Any
 
 import pytest
 
-from palaver import Store, edge, session
+from palaver import Store, canonical, edge, permissions, session
 from palaver.core import digests, rows
 
 from . import run
+from .values import nested
 
 Break = Callable[[pytest.MonkeyPatch], None]
 
@@ -30,6 +31,18 @@ def a_leaf_is_of_another_text(patch: pytest.MonkeyPatch) -> None:
     """What is stored is not what its digest says: only `verify` sees it."""
     careless = {"leaf": lambda salt, kind, text: digests.leaf(salt, kind, text.replace("é", "e"))}
     patch.setattr(rows, "digests", SimpleNamespace(**vars(digests) | careless))
+
+
+def rules_may_be_too_deep_for_a_turn(patch: pytest.MonkeyPatch) -> None:
+    """Every error is ours, and the session can take no turn any more."""
+    check = permissions.check_rule
+
+    def with_a_note(given: Any, source: str = "session") -> dict[str, Any]:
+        rule = check(given, source)
+        return {**rule, "note": nested(998)} if rule["pattern"] == "*" else rule
+
+    patch.setattr(permissions, "canonical", SimpleNamespace(**vars(canonical) | {"check": lambda value: None}))
+    patch.setattr(permissions, "check_rule", with_a_note)
 
 
 def housekeeping_fails(patch: pytest.MonkeyPatch) -> None:
@@ -59,6 +72,7 @@ def opening_fails_after_a_title(patch: pytest.MonkeyPatch) -> None:
         (revisions_are_not_looked_at, ("Session.commit", "Session.undo"), "(Overflow|Type)Error"),
         (names_are_not_looked_at, ("Session.messages_of", "Session.cancel"), "(Overflow|Type)Error"),
         (a_leaf_is_of_another_text, ("Session.commit",), "holds: AssertionError"),
+        (rules_may_be_too_deep_for_a_turn, ("Rulebook.add",), "holds: BadValue"),
         (housekeeping_fails, ("Session.turn",), "ZeroDivisionError"),
         (opening_fails_after_a_title, ("Session.title",), "opens: UnicodeEncodeError"),
     ],

@@ -249,8 +249,8 @@ def every() -> list[Any]:
 
 
 _NESTED = [make for make in CONTAINERS if isinstance(make(), list | dict)] + [
-    lambda: nested(994),
-    lambda: nested(997, of=dict),
+    *((lambda depth=depth: nested(depth)) for depth in range(994, 1_000)),
+    *((lambda depth=depth: nested(depth, of=dict)) for depth in range(994, 1_000)),
     lambda: {"a": [1, 2.5, None, {"b": "\0\ud800"}]},
     lambda: [2**64, -(2**70), 1e-320],
     lambda: Raw(b'{"n": 1.10, "n": 2, "s": "\\ud800\\u0000"}'),

@@ -155,6 +155,15 @@ def _read_all(store: Store) -> None:
         "".join(exports.inspect(store.db, info.id))
 
 
+def _go_on(store: Store) -> None:
+    """Nothing that was kept keeps a session from going on: what is queued is begun, and something new is said."""
+    for info in store.sessions:
+        session = store.sessions.get(info.id)
+        while (turn := session.claim()) is not None:
+            turn.seal()
+        session.turn("Still there?").seal()
+
+
 def _carry(store: Store) -> None:
     out = io.BytesIO()
     exports.write(store.db, out)
@@ -163,5 +172,6 @@ def _carry(store: Store) -> None:
         refused: list[Any] = []
         exports.read(elsewhere.db, out, on_refused=refused.append)
         assert refused == [], refused
+        _go_on(elsewhere)
         problems = elsewhere.verify()
         assert problems == [], problems
