@@ -32,10 +32,11 @@ _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of
 
 
 def _as_json(value: Any) -> Any:
-    """Text and numbers of a type of their own (an enum's, a library's) are kept as what they are made of."""
-    for kind in (str, int, float):
-        if isinstance(value, kind):
-            return kind.__new__(kind, value)
+    """Text and whole numbers of a type of their own (an enum's, a library's) are kept as what they are made of."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
     raise BadValue(f"{type(value).__name__} is not a JSON value; convert it first")
 
 

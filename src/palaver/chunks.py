@@ -144,7 +144,7 @@ def _own(raw: Raw, whole: int) -> Raw:
 
 def _from_text(given: str | bytes | Raw) -> tuple[dict[str, Any], str]:
     text = canonical.escape_text(_as_text(given))
-    return _open(text, text if isinstance(given, str) else given), text
+    return _open(text, given), text
 
 
 def _as_text(given: str | bytes | Raw) -> str:
