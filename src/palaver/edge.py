@@ -46,8 +46,8 @@ def whole(name: str, value: Any, *, least: int = 0, most: int = LARGEST) -> int:
 
 
 def revision(value: Any) -> int | None:
-    """What `expected` may be."""
-    if value is None or (type(value) is int and 0 <= value <= LARGEST):
+    """What `expected` may be. One that no head ever had is a race that is lost, as any other."""
+    if value is None or (type(value) is int and abs(value) <= LARGEST):
         return value
     raise BadValue(f"expected is the revision you read, a whole number, not {shown(value)}")
 

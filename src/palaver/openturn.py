@@ -130,7 +130,7 @@ class Turn:
     def append(self, given: Iterable[Chunk], *, at: int | None = None) -> None:
         """Keep chunks, all or none. `at` says how many were stored before: chunks stored already are not doubled."""
         if at is not None:
-            edge.whole("at", at)
+            edge.whole("at", at, least=-edge.LARGEST)  # which places there are, the recorder knows
         items = [chunks.parse(one) for one in edge.several("chunks", given)]
         with self._lock:
             self._recorder.append(items, at)

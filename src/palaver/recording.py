@@ -35,7 +35,7 @@ class Recording:
     def _record(self, stream: Iterable[Chunk]) -> None:
         try:
             with self.turn as turn:
-                for chunk in stream:
+                for chunk in edge.several("stream", stream):
                     turn.write(chunk)
                     self._tell(chunk)
         except BaseException as error:  # told to whoever listens, or waits
@@ -81,5 +81,4 @@ def record(session: Session, message: Any, stream: Iterable[Chunk], **given: Any
     """Begin a turn with a message and record a stream of chunks in it, passing each on. `given`: as `session.turn`."""
     if not callable(getattr(session, "turn", None)):
         raise BadValue(f"a stream is recorded in a Session of a store, not in {edge.shown(session)}")
-    chunks = edge.several("stream", stream)  # before anything is begun
-    return Recording(session.turn(message, **given), chunks)
+    return Recording(session.turn(message, **given), stream)
