@@ -22,10 +22,10 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
+from . import edge, together
 from . import store as _store
-from . import together
 from .clock import monotonic
-from .errors import HeadConflict, StoreClosed, TurnSealed
+from .errors import BadValue, HeadConflict, StoreClosed, TurnSealed
 from .model import Event, SessionInfo
 from .openturn import Chunk, Turn
 from .rulebook import Rulebook
@@ -233,7 +233,7 @@ class Async:
             return self._read(name)
         return _wrapped(getattr(self._inner, name), self._lane)
 
-    async def _call(self, name: str, *args: Any, **kwargs: Any) -> Any:
+    async def _call(self, name: str, /, *args: Any, **kwargs: Any) -> Any:
         args = tuple(_bare(arg) for arg in args)
         kwargs = {key: _bare(value) for key, value in kwargs.items()}
         work = partial(getattr(self._inner, name), *args, **kwargs)
@@ -244,6 +244,9 @@ class Async:
 
     async def set(self, name: str, value: Any) -> None:
         """Set a property, such as `title`."""
+        found = getattr(type(self._inner), edge.text("name", name), None)
+        if not isinstance(found, property) or found.fset is None:
+            raise BadValue(f"a {type(self._inner).__name__} has no {edge.shown(name)} that can be set")
         await self._lane.run(lambda: setattr(self._inner, name, value))
 
 
@@ -304,7 +307,8 @@ class AsyncSession(Async):
 
     async def follow(self, after: int | None = None, *, timeout: float | None = None) -> AsyncIterator[Event]:
         """`session.follow`, as an async iterator. It holds no thread while nothing happens."""
-        return self._follow(await self.cursor() if after is None else after, timeout)
+        edge.seconds("timeout", timeout)
+        return self._follow(await self.cursor() if after is None else edge.whole("after", after), timeout)
 
     async def _follow(self, cursor: int, timeout: float | None) -> AsyncIterator[Event]:
         pause, quiet_since = _SHORTEST, monotonic()
@@ -427,4 +431,8 @@ class AsyncRecording:
 
 async def record(session: Async, message: Any, stream: AsyncIterable[Chunk], **given: Any) -> AsyncRecording:
     """Begin a turn with a message and record an async stream in it, passing each chunk on."""
+    if not isinstance(session, AsyncSession):
+        raise BadValue(f"a stream is recorded in a session of an aio store, not in {edge.shown(session)}")
+    if not hasattr(stream, "__aiter__"):
+        raise BadValue(f"stream is an async iterator of chunks, not {type(stream).__name__}; see recording.record")
     return AsyncRecording(await session.turn(message, **given), stream)

@@ -30,9 +30,20 @@ LARGE = 1 << 20  # characters of a text of which there should be no copy too man
 LONGEST_NAME = 512  # bytes of an id, an alias, an agent
 LONGEST_TITLE = 1_000  # characters
 LONGEST_KEY = 2_600  # bytes that an entry of an index holds, on every engine
+_MANY = 64  # values of one level, among which the same one is looked for
 _ROOM = 5_000  # recursion room that MAX_DEPTH nested containers need, on top of the caller's own stack
 
-_encode = msgspec.json.encode
+
+def _as_json(value: Any) -> Any:
+    """Text and whole numbers of a type of their own (an enum's, a library's) are kept as what they are made of."""
+    if isinstance(value, str):
+        return str.__str__(value)
+    if isinstance(value, int):
+        return int(value)
+    raise BadValue(f"{type(value).__name__} is not a JSON value; convert it first")
+
+
+_encode = msgspec.json.Encoder(enc_hook=_as_json).encode
 _decode = msgspec.json.decode
 _raw_object = msgspec.json.Decoder(dict[str, Raw]).decode
 _raw_array = msgspec.json.Decoder(list[Raw]).decode
@@ -44,11 +55,19 @@ _SIZES = [size.to_bytes(8, "big") for size in range(256)]  # as digests write th
 def encode(value: Any) -> str:
     """A Python value as compact JSON text; refuses what JSON cannot say."""
     if type(value) is Raw:
-        return bytes(value).decode()
+        return decode(value)
     check(value)
     text = dump(value)
     refuse_depth(text)
     return text
+
+
+def decode(given: bytes | Raw) -> str:
+    """JSON bytes as text; what it says is for `parse` to look at."""
+    try:
+        return bytes(given).decode()
+    except UnicodeDecodeError as error:
+        raise BadValue(f"not valid JSON: {error}") from None
 
 
 def _to_text(value: Any) -> str:
@@ -56,13 +75,15 @@ def _to_text(value: Any) -> str:
         return _encode(value).decode()
     except UnicodeEncodeError:  # a lone surrogate somewhere
         return _encode(_escaped(value)).decode()
+    except ValueError as error:  # a number of so many digits that Python does not write it
+        raise BadValue(f"this cannot be written as JSON: {error}") from None
 
 
 def dump(value: Any) -> str:
     """`encode` without the check, for values that were checked when they came in."""
     try:
         return _encode(value).decode()
-    except (UnicodeEncodeError, RecursionError):
+    except (ValueError, RecursionError):
         return _deep(_to_text, value)
 
 
@@ -119,6 +140,8 @@ def check(value: Any) -> None:
         if depth > MAX_DEPTH and any(isinstance(item, dict | list | tuple) for item in level):
             raise BadValue(f"nested deeper than {MAX_DEPTH:,} levels; flatten the value")
         level = [child for item in level for child in _children(item)]
+        if len(level) > _MANY:  # a list that holds itself twice has twice as many on each level
+            level = list({id(child): child for child in level}.values())
 
 
 def check_name(name: str, value: str | None) -> str | None:

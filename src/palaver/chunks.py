@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from . import canonical
-from .errors import BadValue, ChunkError
+from .errors import ChunkError
 
 Raw = msgspec.Raw
 _encode = msgspec.json.encode
@@ -149,11 +149,8 @@ def _from_text(given: str | bytes | Raw) -> tuple[dict[str, Any], str]:
 
 def _as_text(given: str | bytes | Raw) -> str:
     if isinstance(given, str):
-        return given
-    try:
-        return bytes(given).decode()
-    except UnicodeDecodeError as error:
-        raise BadValue(f"not valid JSON: {error}") from None
+        return str.__str__(given)  # itself, unless it is of a type of its own
+    return canonical.decode(given)
 
 
 def _from_values(given: dict[str, Any]) -> tuple[dict[str, Any], str]:

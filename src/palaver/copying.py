@@ -16,7 +16,7 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from . import exports
+from . import edge, exports
 from .db.database import Database, Tx
 from .db.queries import Q
 from .errors import BadValue
@@ -54,9 +54,13 @@ def copy(
 ) -> CopyReport:
     """Copy all sessions, or the ones named and what they stand on. A session that is being written is left out, and
     named: copy again when it is done."""
+    for name, store in (("source", source), ("target", target)):
+        if not isinstance(store, Store):
+            raise BadValue(f"{name} is a Store that is open, not {edge.shown(store)}")
+    edge.function("progress", progress)
     if is_same(source, target):
         raise BadValue(f"{target.path} is the store to copy from, too; name another one to copy to")
-    wanted = None if sessions is None else [one.id if isinstance(one, Session) else one for one in sessions]
+    wanted = None if sessions is None else [_id_of(one) for one in edge.several("sessions", sessions)]
     busy = _busy(source.db, wanted)
     chosen = _without(source.db, wanted, busy)
     refused: list[exports.Refusal] = []
@@ -80,6 +84,10 @@ def _named(refused: list[exports.Refusal]) -> list[CopyProblem]:
     for one in sorted(refused, key=lambda one: _BROKEN not in one.why):
         first.setdefault(one.session, one)
     return [CopyProblem(one.session, one.why) for one in first.values()]
+
+
+def _id_of(session: Session | str) -> str:
+    return session.id if isinstance(session, Session) else edge.text("a session's id", session)
 
 
 def is_same(one: Store, other: Store) -> bool:

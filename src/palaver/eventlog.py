@@ -6,6 +6,7 @@ a contract row, from which `rebuild` makes the sessions again.
 
 from __future__ import annotations
 
+from . import edge
 from .db.database import Database
 from .db.queries import Q
 from .errors import BadValue
@@ -16,7 +17,7 @@ LIVE, FULL = "live", "full"
 def choose(db: Database, wanted: str | None) -> str:
     """What the store keeps. It is chosen before the first session: a journal is whole, or it is nothing."""
     if wanted not in (None, LIVE, FULL):
-        raise BadValue(f"events is live or full, not {wanted!r}")
+        raise BadValue(f"events is live or full, not {edge.shown(wanted)}")
     with db.read() as tx:
         row = tx.one(Q.get_setting, name="events")
     present = row[0] if row else LIVE

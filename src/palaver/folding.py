@@ -16,7 +16,7 @@ from typing import Any
 
 import msgspec
 
-from . import canonical, chunks
+from . import canonical, chunks, edge
 from .errors import BadValue, ChunkError
 from .partial_json import parse_partial
 
@@ -31,8 +31,8 @@ _REWRITTEN = ("input", "output", "errorText", "rawInput", "preliminary")  # an u
 
 def fold(chunks: Iterable[Mapping[str, Any] | str | bytes], message: Mapping[str, Any] | None = None) -> dict[str, Any]:
     """The message that these chunks make, as plain values; the input is left as it is."""
-    state = Fold(message)
-    for given in chunks:
+    state = Fold(None if message is None else _whole(message))
+    for given in edge.several("chunks", chunks):
         state.apply(_readable(state, given))
     return plain_message(state.message())
 
@@ -617,6 +617,20 @@ def _plain(value: Any) -> Any:
     if isinstance(value, dict | list | tuple):
         return canonical.parse(canonical.encode(value))
     return value
+
+
+def _whole(message: Any) -> Mapping[str, Any]:
+    """A message that the fold can go on with: what it reads of it is there."""
+    if not isinstance(message, Mapping) or not all(isinstance(message.get(key), str) for key in ("id", "role")):
+        raise BadValue("a message to go on with is a UIMessage: an object with a text `id`, a `role` and `parts`")
+    canonical.check(dict(message))
+    parts = message.get("parts")
+    for part in edge.several("parts", parts):
+        if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
+            raise BadValue("a part is an object with a text `type`")
+        if _is_tool(dict(part)) and not isinstance(part.get("toolCallId"), str):
+            raise BadValue("a tool part has a text `toolCallId`")
+    return message
 
 
 def _readable(state: Fold, given: Mapping[str, Any] | str | bytes) -> Chunk:

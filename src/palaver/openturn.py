@@ -12,7 +12,7 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from . import canonical, chunks, modelmessages
+from . import canonical, chunks, edge, modelmessages
 from .clock import now_ms
 from .core import (
     context,
@@ -122,8 +122,9 @@ class Turn:
         """The response so far, as plain values."""
         with self._lock:
             self._recorder.refresh()
-            parsed: dict[str, Any] = canonical.parse(canonical.dump(self._state.fold.message()))
-            return parsed
+            shown = self._state.fold.message()
+        parts = [_plain(part) for part in shown.pop("parts")]  # one by one: together they are deeper than what came
+        return {**{key: _plain(value) for key, value in shown.items()}, "parts": parts}
 
     def __repr__(self) -> str:
         return f"<Turn {self.id} {self.status}>"
@@ -141,7 +142,9 @@ class Turn:
 
     def append(self, given: Iterable[Chunk], *, at: int | None = None) -> None:
         """Keep chunks, all or none. `at` says how many were stored before: chunks stored already are not doubled."""
-        items = [chunks.parse(one) for one in given]
+        if at is not None:
+            edge.whole("at", at, least=-edge.LARGEST)  # which places there are, the recorder knows
+        items = [chunks.parse(one) for one in edge.several("chunks", given)]
         with self._lock:
             self._recorder.append(items, at)
 
@@ -220,7 +223,11 @@ class Turn:
         reason: str | None = None,
     ) -> None:
         """A tool's result, or the answer to an approval request, that did not come through the stream."""
-        data: dict[str, Any] = {"tool_call_id": tool_call_id}
+        data: dict[str, Any] = {"tool_call_id": edge.text("tool_call_id", tool_call_id)}
+        edge.text_or_none("error", error)
+        edge.text_or_none("reason", reason)
+        if approved is not None and type(approved) is not bool:
+            raise BadValue(f"approved is True or False, not {edge.shown(approved)}")
         if output is not MISSING:
             data["output"] = canonical.Raw(canonical.encode(output).encode())
         given = {"error": error, "approved": approved, "reason": reason}
@@ -291,6 +298,7 @@ class Turn:
 
     def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """What a model should see to go on with this turn: what is before it, and what it has so far."""
+        edge.text_or_none("system", system)
         with self._lock:
             self._recorder.refresh()
             self._recorder.flush()
@@ -307,12 +315,11 @@ class Turn:
     def compact(self, summary: str, keep_from: str | TurnInfo | Turn | None = None, **given: Any) -> Turn:
         """Compact while the turn runs: it is sealed at its last finished step, the summary follows, and the turn that
         is returned goes on from there; all of it or nothing. Takes what `session.compact` takes."""
-        said = Compaction.of(summary, given)
+        said, where = Compaction.of(summary, given), name_of(keep_from)
         with self._lock:
             self._recorder.make_ready()
             try:
                 with self._db.write(hard=True) as tx:
-                    where = keep_from if keep_from is None or isinstance(keep_from, str) else keep_from.id
                     going_on = continuing.compact(tx, self._room.looks, self._state, said, where)
                     if going_on is None:
                         raise HeadConflict(self.session_id, self._state.base_revision, self._who_was_first(tx))
@@ -348,7 +355,7 @@ class Turn:
             self._recorder.make_ready(waiting=True)
             status = status or self._recorder.ended_as
             if status not in SEALED:
-                raise BadValue(f"a turn ends as completed, failed or aborted, not {status!r}")
+                raise BadValue(f"a turn ends as completed, failed or aborted, not {edge.shown(status)}")
             try:
                 landed = self._seal(status)
             except BaseException:
@@ -360,6 +367,7 @@ class Turn:
 
     def abort(self, reason: str | None = None) -> None:
         """End the turn with what it has; open tool calls are closed as interrupted."""
+        edge.text_or_none("reason", reason)
         with self._lock:
             if reason is not None:
                 self._state.facts["abort_reason"] = reason
@@ -441,6 +449,21 @@ class Turn:
             self.wait()
         else:
             self.seal()
+
+
+def _plain(value: Any) -> Any:
+    return canonical.parse(canonical.dump(value))
+
+
+def name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
+    """The id of a turn or a message, given as such, or as what was read."""
+    if place is None or isinstance(place, str):
+        return place
+    if isinstance(place, TurnInfo | Turn):
+        return place.id
+    if isinstance(place, dict) and isinstance(place.get("id"), str):
+        return str(place["id"])
+    raise BadValue(f"a place is the id of a turn or a message, not {type(place).__name__}")
 
 
 def _after_fork() -> None:

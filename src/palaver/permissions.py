@@ -20,7 +20,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from . import canonical, globs, shellline, wrappers
+from . import canonical, edge, globs, shellline, wrappers
 from .errors import BadRule, BadValue
 from .globs import literal_length, match_argv, match_host, match_path
 from .shellline import Budget, Command
@@ -60,13 +60,14 @@ def check_rule(given: Any, source: str = "session") -> dict[str, Any]:
         if not isinstance(rule.get(name), str) or not rule[name]:
             raise BadRule(f"a rule needs a text {name!r}")
     if rule["action"] not in ACTIONS:
-        raise BadRule(f"action is {', '.join(ACTIONS)}, not {rule['action']!r:.40}")
+        raise BadRule(f"action is {', '.join(ACTIONS)}, not {edge.shown(rule['action'])}")
     if rule["source"] not in SOURCES:
-        raise BadRule(f"source is {', '.join(SOURCES)}, not {rule['source']!r:.40}")
+        raise BadRule(f"source is {', '.join(SOURCES)}, not {edge.shown(rule['source'])}")
     globs.check(rule["pattern"])
+    canonical.check({"permissions_granted": [rule]})  # as each turn keeps it: a rule must not keep turns from beginning
     added = rule.get("added_at")
     if added is not None and (type(added) is not int or added < 0):
-        raise BadRule(f"added_at is epoch milliseconds, not {added!r:.40}")
+        raise BadRule(f"added_at is epoch milliseconds, not {edge.shown(added)}")
     return rule
 
 
@@ -83,7 +84,8 @@ def usable(stored: Any) -> list[dict[str, Any]]:
 
 def check_rules(given: Iterable[Any] | None, source: str) -> list[dict[str, Any]]:
     """The host's rules of one scope."""
-    rules = [check_rule(rule, source) for rule in given or ()]
+    edge.text("source", source)
+    rules = [] if given is None else [check_rule(rule, source) for rule in edge.several("rules", given)]
     for rule in rules:
         if rule["source"] != source:
             raise BadRule(f"a {rule['source']} rule was given among the {source} rules")
@@ -100,6 +102,12 @@ def evaluate(
     headless: bool = False,
 ) -> Answer:
     """May this be done? `rules` of all scopes, each with its source; what it is about: a command, a path or a host."""
+    edge.text("permission", permission)
+    edge.flag("headless", headless)
+    edge.text_or_none("path", path)
+    edge.text_or_none("host", host)
+    for rule in edge.several("rules", rules):
+        _refuse_broken(rule)
     line = argv if isinstance(argv, str) else None
     voices = [_voice(rule, line) for rule in rules if _is_about(rule, permission, path, host)]
     if argv is not None:
@@ -109,6 +117,13 @@ def evaluate(
     else:
         found = _contest(voices)
     return _without_anybody(found) if headless else found
+
+
+def _refuse_broken(rule: Any) -> None:
+    """The host gives rules that `check_rule` has seen; these were not."""
+    is_whole = isinstance(rule, dict) and all(isinstance(rule.get(name), str) for name in _FIELDS)
+    if not is_whole or rule["action"] not in ACTIONS or rule["source"] not in SOURCES:
+        raise BadRule(f"{edge.shown(rule)} is not a rule of permission, pattern, action and source; see check_rule()")
 
 
 def _is_about(rule: dict[str, Any], permission: str, path: str | None, host: str | None) -> bool:

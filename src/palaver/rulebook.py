@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Sequence
 from typing import TYPE_CHECKING, Any
 
-from . import canonical, permissions
+from . import canonical, edge, permissions
 from .clock import now_ms
 from .core import heads, prelude, turns
 from .db.database import Tx
@@ -45,6 +45,9 @@ class Rulebook:
 
     def remove(self, permission: str, pattern: str | None = None, action: str | None = None) -> int:
         """Take rules away: those for a permission, with this pattern and action where given; how many."""
+        edge.text("permission", permission)
+        edge.text_or_none("pattern", pattern)
+        edge.text_or_none("action", action)
         wanted = {"permission": permission, "pattern": pattern, "action": action}
         wanted = {key: value for key, value in wanted.items() if value is not None}
         with self._store.db.write(hard=True) as tx:

@@ -7,6 +7,7 @@ process. There the buffers, where given, bound how old and how large that may be
 
 from __future__ import annotations
 
+from . import edge
 from .clock import monotonic
 from .errors import BadValue
 
@@ -21,11 +22,11 @@ class Policy:
     def __init__(
         self, save_on: str = "chunk", save_buffer_ms: float | None = None, save_buffer_size: int | None = None
     ) -> None:
-        if save_on not in _ENDS:
-            raise BadValue(f"save_on is chunk, step or turn, not {save_on!r}")
+        if not isinstance(save_on, str) or save_on not in _ENDS:
+            raise BadValue(f"save_on is chunk, step or turn, not {edge.shown(save_on)}")
         for name, given in (("save_buffer_ms", save_buffer_ms), ("save_buffer_size", save_buffer_size)):
             if given is not None:
-                refuse_number(name, given, least=0)
+                edge.number(name, given)
         self.at_once = save_on == "chunk"
         self.row_age = (_ROW_MS if save_buffer_ms is None else save_buffer_ms) / 1000
         self.oldest = None if self.at_once or save_buffer_ms is None else save_buffer_ms / 1000
@@ -37,12 +38,6 @@ class Policy:
         if kinds & self._ends or (self.largest is not None and size > self.largest):
             return True
         return self.oldest is not None and age >= self.oldest
-
-
-def refuse_number(name: str, given: object, *, least: float) -> None:
-    """An option that is a number of something: not a flag, not NaN, not less than that."""
-    if isinstance(given, bool) or not isinstance(given, int | float) or not given >= least:
-        raise BadValue(f"{name} is a number, {least:g} or more, not {given!r}")
 
 
 class PartRow:

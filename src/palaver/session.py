@@ -7,7 +7,7 @@ from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import canonical
+from . import canonical, edge
 from .canonical import check_name, check_title
 from .clock import monotonic
 from .core import events, heads, loose, prelude, sessions, transcript
@@ -81,7 +81,7 @@ class Session:
 
     def __init__(self, store: Store, session_id: str) -> None:
         self._store = store
-        self.id = session_id
+        self.id = edge.text("a session's id", session_id)
 
     def __repr__(self) -> str:
         return f"<Session {self.id}>"
@@ -154,13 +154,13 @@ class Session:
     def _stored(self, tx: Tx, turn: str | None) -> list[StoredMessage]:
         if turn is None:
             return transcript.read(tx, self.id)
-        if tx.one(Q.parent_of, turn=turn) is None:
+        if tx.one(Q.parent_of, turn=edge.text("turn", turn)) is None:
             raise TurnNotFound(turn)
         return transcript.read_to(tx, turn)
 
     def at(self, when: datetime | int) -> Moment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""
-        stamp = round(when.timestamp() * 1000) if isinstance(when, datetime) else when
+        stamp = _stamp(when)
         with self._store.db.read() as tx:
             sessions.get_row(tx, self.id)
             row = tx.one(Q.head_at, session=self.id, at=stamp)
@@ -181,6 +181,8 @@ class Session:
             return events.newest(tx, self.id)
 
     def events(self, after: int = 0, limit: int = 1_000) -> list[Event]:
+        edge.whole("after", after)
+        edge.whole("limit", limit, least=1)
         with self._store.db.read() as tx:
             sessions.get_row(tx, self.id)
             return events.read(tx, self.id, after, limit)
@@ -189,7 +191,8 @@ class Session:
         """Events as they come, whoever writes, in this process or another; `after=None`: from now on. A cursor older
         than what was trimmed gets one `reset` (read `snapshot()` again), then what follows it. It ends when nothing
         came for `timeout` seconds."""
-        return self._follow(self.cursor() if after is None else after, timeout)
+        edge.seconds("timeout", timeout)
+        return self._follow(self.cursor() if after is None else edge.whole("after", after), timeout)
 
     def _follow(self, cursor: int, timeout: float | None) -> Iterator[Event]:
         with self._store.db.watch() as watch:
@@ -244,7 +247,7 @@ class Session:
     def messages_of(self, turn_id: str) -> list[StoredMessage]:
         """The messages that one turn lists."""
         with self._store.db.read() as tx:
-            return transcript.read_turn(tx, turn_id)
+            return transcript.read_turn(tx, edge.text("turn_id", turn_id))
 
     def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
@@ -266,6 +269,7 @@ class Session:
     def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
+        edge.revision(expected)
         setup = Setup(**given) if given else _PLAIN
         prepared = rows.prepare(messages, setup.for_user() if given else None)
         facts, room = setup.facts() if given else {}, self._store.room
@@ -285,6 +289,7 @@ class Session:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
         `tools`, `permissions`."""
+        edge.revision(expected)
         setup = Setup(**given) if given else _PLAIN
         prepared = rows.prepare(messages, setup.for_user() if given else None)
         if not prepared:
@@ -313,6 +318,8 @@ class Session:
 
     @_goes_on
     def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: Setup) -> Turn:
+        edge.text_or_none("message", message)
+        edge.revision(expected)
         prepared = rows.prepare(content, setup.for_user())
         if len(prepared) > 1:
             raise BadValue("an edit replaces one message by one message")
@@ -343,6 +350,7 @@ class Session:
     @_goes_on
     def resume(self, turn_id: str) -> Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
+        edge.text("turn_id", turn_id)
         owner = self._store.owner()
         with self._store.db.write(hard=True) as tx:  # by itself: it stays done if the resume is refused
             recovery.recover(tx, heads.take(tx, self.id, stamps=0), self._store.room.is_dead)
@@ -398,6 +406,8 @@ class Session:
     def claim(self, id: str | None = None, expected: int | None = None, **given: Any) -> Turn | None:
         """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
+        edge.text_or_none("id", id)
+        edge.revision(expected)
         setup, owner = Setup(**given), self._store.owner()
         if setup.trigger is not None:
             raise BadValue("a trigger belongs to the message: give it to enqueue()")
@@ -413,7 +423,7 @@ class Session:
     def cancel(self, id: str) -> bool:
         """Take a queued message back. False: it was before. MessageFired: it is too late."""
         with self._store.db.write(hard=True) as tx:
-            return queue.cancel(tx, self._store.room, self.id, id)
+            return queue.cancel(tx, self._store.room, self.id, edge.text("id", id))
 
     # ------------------------------------------------------------ what a model sees
 
@@ -425,6 +435,7 @@ class Session:
     def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
         turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself."""
+        edge.text_or_none("system", system)
         with self._store.db.read() as tx:
             head = tx.one(Q.read_head, session=self.id)
             sessions.get_row(tx, self.id)
@@ -444,6 +455,7 @@ class Session:
         `context()` stops at the summary. Also: `compaction_type`, `model`, `provider`, `trigger`, `auto`, `overflow`,
         `metadata`, `tokens_before`, `tokens_after`, `summary_tokens`, `summarization_input_tokens`,
         `summarization_output_tokens`, `duration_ms`."""
+        edge.revision(expected)
         said = compaction.Compaction.of(summary, given)
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=1, moving_on=True)
@@ -473,6 +485,7 @@ class Session:
         """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
         only the contract must see it whole: `copy=True`."""
         check_title(title)
+        edge.flag("copy", copy)
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, stamps=0, writing=False)
             if head.deleted_at is not None:
@@ -520,6 +533,7 @@ class Session:
 
     @_goes_on
     def _move(self, work: Any, expected: int | None) -> None:
+        edge.revision(expected)
         with self._store.db.write(hard=True) as tx:
             head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=0)
             work(tx, head)
@@ -550,13 +564,16 @@ class Session:
 
     def alias(self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None) -> None:
         """A unique name, in its namespace, for this session (or for one of its turns)."""
-        check_name("name", name)
-        check_name("namespace", namespace)
+        check_name("name", edge.text("name", name))
+        check_name("namespace", edge.text("namespace", namespace))
+        edge.text_or_none("turn", turn)
         canonical.check_text("reason", reason)
         with self._store.db.write(hard=True) as tx:
             sessions.add_alias(tx, self.id, name, namespace, turn, reason)
 
     def unalias(self, name: str, namespace: str = "alias") -> None:
+        edge.text("name", name)
+        edge.text("namespace", namespace)
         with self._store.db.write(hard=True) as tx:
             if not tx.run(Q.delete_alias, namespace=namespace, name=name, session=self.id):
                 raise SessionNotFound(name, f"no {namespace} of that name points here")
@@ -584,14 +601,20 @@ class Moment:
             return transcript.as_ui(transcript.read_path(tx, self.turn_id))
 
 
+def _stamp(when: datetime | int) -> int:
+    """A time in epoch milliseconds."""
+    if not isinstance(when, datetime):
+        if type(when) is not int or abs(when) > edge.LARGEST:
+            raise BadValue(f"a time is a datetime, or epoch milliseconds as a whole number, not {edge.shown(when)}")
+        return when
+    try:
+        return round(when.timestamp() * 1000)
+    except (OverflowError, ValueError):  # a time without a zone, at the first or last day there is
+        raise BadValue(f"{when} is no time that this machine knows; give it with a time zone") from None
+
+
 def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
-    if place is None or isinstance(place, str):
-        return place
-    if isinstance(place, TurnInfo | openturn.Turn):
-        return place.id
-    if isinstance(place, dict) and isinstance(place.get("id"), str):
-        return str(place["id"])
-    raise BadValue(f"a place is the id of a turn or a message, not {type(place).__name__}")
+    return place if place is None or isinstance(place, str) else openturn.name_of(place)
 
 
 def _sibling_place(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import TYPE_CHECKING, Any
 
-from . import canonical
+from . import canonical, edge
 from .canonical import check_column, check_name
 from .clock import now_ms
 from .core import damage, sessions
@@ -83,11 +83,11 @@ class Setup:
 
 
 def _checked(rules: Iterable[Any]) -> list[dict[str, Any]]:
-    return [permissions.check_rule(rule, "project") for rule in rules]
+    return [permissions.check_rule(rule, "project") for rule in edge.several("permissions", rules)]
 
 
 def _names(given: Iterable[str]) -> list[str]:
-    names = list(given)
-    if isinstance(given, str) or any(not isinstance(name, str) for name in names):
+    names = list(edge.several("tools", given))
+    if any(not isinstance(name, str) for name in names):
         raise BadValue("tools are a list of names")
     return names

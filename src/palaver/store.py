@@ -10,7 +10,7 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import eventlog, ids, places
+from . import canonical, edge, eventlog, ids, places
 from .canonical import LONGEST_KEY, check_column, check_name, check_title, size_of
 from .clock import monotonic, now_ms
 from .core import heads, metadata, prelude, sessions, trimming
@@ -35,7 +35,7 @@ from .errors import (
 from .keeper import Keeper, say
 from .later import later
 from .model import Page, Problem, SessionInfo
-from .saving import Policy, refuse_number
+from .saving import Policy
 from .session import Session
 
 if TYPE_CHECKING:
@@ -64,7 +64,7 @@ def open(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | 
 
 def open_quietly(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None, **options: Any) -> Store:
     """`open`, for who says by itself what there is to say (`store.notes`)."""
-    path = os.fsdecode(url)
+    path = _path(url)
     is_postgres = places.is_server(path)
     known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
     unknown = set(options) - known
@@ -72,9 +72,18 @@ def open_quietly(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space
         raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
     for name, least in (("timeout", 0), ("lease", 0.1)):
         if name in options:
-            refuse_number(name, options[name], least=least)
+            edge.number(name, options[name], least=least)
+    for name in ("create", "readonly", "pooler"):
+        if name in options:
+            edge.flag(name, options[name])
     chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
     return _open_on(_server(path, space, chosen) if is_postgres else _file(path, space, chosen), options)
+
+
+def _path(url: Any) -> str:
+    if not isinstance(url, str | bytes | os.PathLike):
+        raise BadValue(f"a store is opened by a path, ':memory:' or a postgresql:// address, not {edge.shown(url)}")
+    return os.fsdecode(url)
 
 
 def _server(url: str, space: str | None, chosen: dict[str, Any]) -> Engine:
@@ -127,9 +136,9 @@ class Store:
         trim_after: float = 5.0,
         recover_every: float | None = 30.0,
     ) -> None:
-        refuse_number("trim_after", trim_after, least=0)
+        edge.number("trim_after", trim_after)
         if recover_every is not None:
-            refuse_number("recover_every", recover_every, least=0.01)
+            edge.number("recover_every", recover_every, least=0.01)
         self.path = engine.name
         self.readonly, self.notes = engine.readonly, engine.notes
         self._policy = Policy(save_on, save_buffer_ms, save_buffer_size)
@@ -252,7 +261,8 @@ class Store:
         """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
         parts hold what they said. Done by itself a little after each seal."""
         self._refuse_if_readonly()
-        return self._trim(self._trim_after if older_than is None else older_than)
+        wait = self._trim_after if older_than is None else edge.number("older_than", older_than)
+        return self._trim(wait)
 
     def _trim(self, older_than: float, seconds: float | None = None) -> int:
         """Slice after slice, until nothing is due, or so long."""
@@ -273,6 +283,8 @@ class Store:
         `progress` is called now and then, with how many turns and sessions were looked at."""
         from .core import verify  # when it is asked for: most starts never do
 
+        edge.function("progress", progress)
+        edge.flag("fix", fix)
         if fix:
             return verify.fix(self.db, progress)
         with self.db.read() as tx:
@@ -284,6 +296,8 @@ class Store:
         from .core import rebuilding
 
         self._refuse_if_readonly()
+        edge.text_or_none("session_id", session_id)
+        edge.flag("fix", fix)
         if self.db is self._engine:
             raise Refused('this store keeps no journal; one that is begun with events="full" does')
         with self.db.read() as tx:
@@ -319,7 +333,7 @@ class Store:
     def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
         for label, text in (("origin", origin), ("foreign id", foreign_id), ("id", ours), ("scope", scope)):
-            check_name(label, text)
+            check_name(label, edge.text(label, text))
         with self.db.write(hard=True) as tx:
             tx.run(Q.put_foreign_id, origin=origin, scope=scope, foreign=foreign_id, id=ours)
             row = tx.one(Q.find_foreign_id, origin=origin, scope=scope, foreign=foreign_id)
@@ -327,11 +341,14 @@ class Store:
         return str(row[0])
 
     def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None:
+        for label, text in (("origin", origin), ("foreign id", foreign_id), ("scope", scope)):
+            edge.text(label, text)
         with self.db.read() as tx:
             row = tx.one(Q.find_foreign_id, origin=origin, scope=scope, foreign=foreign_id)
         return row[0] if row else None
 
     def system_prompt(self, digest: str) -> str | None:
+        edge.text("digest", digest)
         with self.db.read() as tx:
             row = tx.one(Q.get_prompt, digest=digest)
         return row[0] if row else None
@@ -531,8 +548,9 @@ class Sessions:
 
     def get(self, session_id: str, *, deleted: bool = False) -> Session:
         """The session with this id, ours or the one given to create(); SessionNotFound if none, or it was deleted."""
+        edge.flag("deleted", deleted)
         with self._store.db.read() as tx:
-            ours = sessions.resolve(tx, session_id)
+            ours = sessions.resolve(tx, edge.text("a session's id", session_id))
             row = tx.one(Q.session_for_update, session=ours) if ours else None
         if ours is None or row is None or (row[2] is not None and not deleted):
             raise SessionNotFound(session_id, "list() shows what there is")
@@ -540,6 +558,8 @@ class Sessions:
 
     def find(self, name: str, namespace: str | None = None) -> Session:
         """By id, or by an alias (in one namespace, or in any if it is clear)."""
+        edge.text("name", name)
+        edge.text_or_none("namespace", namespace)
         with self._store.db.read() as tx:
             if namespace is None:
                 ours = sessions.resolve(tx, name)
@@ -559,7 +579,8 @@ class Sessions:
     def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
         """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
         the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
-        check_column("name", name)
+        edge.flag("deleted", deleted)
+        check_column("name", edge.text("name", name))
         with self._store.db.read() as tx:
             return sessions.match(tx, name, deleted=deleted)
 
@@ -576,6 +597,10 @@ class Sessions:
     ) -> Page:
         """One page, newest first: by last update, or by creation (order="created"), where rows never move. `after` is
         the `next` of the page before; `archived=True` includes those too."""
+        edge.flag("archived", archived)
+        for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
+            edge.text_or_none(label, text)
+        edge.whole("limit", limit, least=1, most=10_000)
         with self._store.db.read() as tx:
             return sessions.list_page(
                 tx,
@@ -600,7 +625,7 @@ class Sessions:
 
 
 def _id_of(session: Session | str | None) -> str | None:
-    return session.id if isinstance(session, Session) else session
+    return session.id if isinstance(session, Session) else edge.text_or_none("parent", session)
 
 
 def _check_workspace(given: str | None) -> None:
@@ -611,6 +636,6 @@ def _check_workspace(given: str | None) -> None:
 
 def _metadata(given: dict[str, Any] | None) -> str:
     text = metadata.as_given(given)
-    if given and "deleted_at" in given:
+    if '"deleted_at"' in text and "deleted_at" in canonical.parse(text):
         raise BadValue("session metadata key 'deleted_at' belongs to the store; leave it out")
     return text

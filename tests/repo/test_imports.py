@@ -13,7 +13,7 @@ import palaver
 ROOT = Path(palaver.__file__).parent
 LAYERS = [
     {"errors", "clock", "later", "places"},
-    {"ids", "canonical"},
+    {"ids", "canonical", "edge"},
     {"model", "chunks", "partial_json"},
     {"folding", "globs", "shellline"},
     {"wrappers"},

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from .. import canonical
+from .. import canonical, edge
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import BadValue, NotOnPath, TurnNotFound
@@ -51,7 +51,7 @@ class Compaction(NamedTuple):
             raise BadValue("compaction_type is summary, sliding_window, selective or another word")
         for name, flag in (("auto", self.auto), ("overflow", self.overflow)):
             if flag is not None and type(flag) is not bool:
-                raise BadValue(f"{name} is true or false, not {flag!r:.40}")
+                raise BadValue(f"{name} is true or false, not {edge.shown(flag)}")
         for name in ("compaction_type", "model", "provider", "trigger"):
             canonical.check_column(name, getattr(self, name))
         for name, value in self.counts.items():

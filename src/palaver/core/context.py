@@ -148,5 +148,4 @@ def _closed(parts: list[Any]) -> list[Any]:
     opened = [chunks.open_values(canonical.dump(part)) for part in parts]
     fold = Fold({"id": "", "role": "assistant", "parts": opened}, resets=False)
     fold.close(INTERRUPTED, text_state=True)
-    closed: list[Any] = canonical.parse(canonical.dump([fold.part(index) for index in range(len(opened))]))
-    return closed
+    return [canonical.parse(canonical.dump(fold.part(index))) for index in range(len(opened))]

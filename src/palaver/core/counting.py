@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .. import edge
 from ..db.database import Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -17,7 +18,7 @@ _LARGE = 2**32  # tokens at once; sums of anything smaller do not get far in a l
 
 def check_count(name: str, given: Any) -> int:
     if type(given) is not int or not 0 <= given <= MOST:
-        raise BadValue(f"{name} is a whole number from 0 to {MOST:,}, not {given!r:.40}")
+        raise BadValue(f"{name} is a whole number from 0 to {MOST:,}, not {edge.shown(given)}")
     return given
 
 
@@ -29,7 +30,7 @@ def check_usage(usage: Usage) -> Usage:
 
 def check_cost(given: Any) -> float:
     if type(given) not in (int, float) or not 0 <= given <= MOST_USD or math.isnan(given):
-        raise BadValue(f"cost_usd is a number of dollars from 0 to {MOST_USD:,.0f}, not {given!r:.40}")
+        raise BadValue(f"cost_usd is a number of dollars from 0 to {MOST_USD:,.0f}, not {edge.shown(given)}")
     return float(given)
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from .. import edge
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
@@ -27,7 +28,7 @@ def _end(tx: Tx, head: Head, order: list[str], before: str | None, keep: int | N
         raise BadValue("prune needs either `before`, a turn, or `keep`, how many of the last turns stay whole")
     if keep is not None:
         if type(keep) is not int or keep < 0:
-            raise BadValue(f"keep is how many of the last turns stay whole, not {keep!r}")
+            raise BadValue(f"keep is how many of the last turns stay whole, not {edge.shown(keep)}")
         return max(0, len(order) - keep)
     assert before is not None
     if before not in order:

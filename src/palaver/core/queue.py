@@ -41,6 +41,7 @@ class Place(NamedTuple):
 
 
 def enqueue(tx: Tx, session_id: str, message: NewMessage, facts: dict[str, Any]) -> Place:
+    canonical.check({_SENT: facts})  # as they are kept while the turn runs: what could not be claimed is not taken
     key, content = message.client_id or message.id, triggers.payload([message])
     known = tx.one(Q.find_queued, session=session_id, id=key)
     if known is not None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from .. import canonical, ids
+from .. import canonical, edge, ids
 from ..canonical import Raw
 from ..errors import BadValue
 from ..model import ROLES, TOOL_STATES
@@ -72,13 +72,13 @@ def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]
 def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessage:
     message = given if type(given) is dict else _as_dict(given)
     if not message.keys() <= MESSAGE_KEYS:
-        unknown = sorted(set(message) - MESSAGE_KEYS)
-        raise BadValue(f"a message has no key {unknown[0]!r}; put it into metadata")
+        unknown = next(key for key in message if key not in MESSAGE_KEYS)
+        raise BadValue(f"a message has no key {edge.shown(unknown)}; put it into metadata")
     role = message.get("role", "user")
     if type(role) is not str:
         role = _plain(role)
     if role not in ROLES:
-        raise BadValue(f"role is user, assistant or system, not {role!r}")
+        raise BadValue(f"role is user, assistant or system, not {edge.shown(role)}")
     given_parts = message.get("parts")
     if type(given_parts) is not list or "content" in message:
         given_parts = _parts_of(message)
@@ -95,7 +95,7 @@ def prepare_part(given: Any) -> NewPart:
     if type(given) is dict and given.get("type") == "text" and type(given.get("text")) is str:
         text = canonical.dump(given) if len(given) == 2 else canonical.encode(given)  # two texts: said most
         return NewPart("text", text, None, None, given["text"])
-    text = bytes(given).decode() if isinstance(given, _TEXT) else canonical.encode(given)
+    text = canonical.decode(given) if isinstance(given, _TEXT) else canonical.encode(given)
     part = canonical.parse(text)
     if not isinstance(part, dict) or not isinstance(part.get("type"), str):
         raise BadValue("a part is an object with a text `type`")
@@ -133,7 +133,7 @@ def _check_tool(part: dict[str, Any]) -> None:
     if not isinstance(part.get("toolCallId"), str):
         raise BadValue("a tool part has a text `toolCallId`")
     if part.get("state") not in TOOL_STATES:
-        raise BadValue(f"a tool part's state is one of {', '.join(TOOL_STATES)}, not {part.get('state')!r}")
+        raise BadValue(f"a tool part's state is one of {', '.join(TOOL_STATES)}, not {edge.shown(part.get('state'))}")
     if part["state"] == "output-error" and not isinstance(part.get("errorText"), str):
         raise BadValue("a tool part that failed says why, in a text `errorText`; the AI SDK refuses it without")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .. import canonical, ids
+from .. import canonical, edge, ids
 from ..canonical import check_name
 from ..clock import now_ms
 from ..db.database import Row, Tx
@@ -194,10 +194,8 @@ def list_page(
     after: str | None,
 ) -> Page:
     """One page, newest first, from the index that fits the filters; no part is touched."""
-    if not 1 <= limit <= 10_000:
-        raise BadValue(f"limit is between 1 and 10,000, not {limit}")
     if order not in ("updated", "created"):
-        raise BadValue(f"order is 'updated' or 'created', not {order!r}")
+        raise BadValue(f"order is 'updated' or 'created', not {edge.shown(order)}")
     before_at, before_id = _read_cursor(after, order) if after else (tx.far, "")
     query = Q.list_created if order == "created" else _driver(agent, workspace, parent)
     rows = tx.all(
@@ -205,7 +203,7 @@ def list_page(
         agent=agent,
         workspace=workspace,
         parent=parent,
-        archived=int(archived),
+        archived=int(bool(archived)),
         before_at=before_at,
         before_id=before_id,
         limit=limit + 1,
@@ -235,7 +233,7 @@ def _read_cursor(text: str, order: str) -> tuple[int, str]:
             raise ValueError
         return int(at), session_id
     except ValueError:
-        raise BadValue(f"{text!r} is not a cursor; take the one of the page before") from None
+        raise BadValue(f"{edge.shown(text)} is not a cursor; take the one of the page before") from None
 
 
 def match(tx: Tx, name: str, *, deleted: bool) -> list[SessionInfo]:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import canonical
+from .. import canonical, edge
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
@@ -28,7 +28,7 @@ def envelope(given: Any) -> dict[str, Any] | None:
     for key in _TEXTS:
         if value.get(key) is not None:
             if not isinstance(value[key], str) or not value[key]:
-                raise BadValue(f"a trigger's {key} is text, not {value[key]!r:.40}")
+                raise BadValue(f"a trigger's {key} is text, not {edge.shown(value[key])}")
             canonical.check_name(f"trigger {key}", value[key])
     _check_rest(value)
     return {"source": value.pop("source"), "fired_at": value.pop("fired_at", now_ms()), **value}
@@ -37,7 +37,7 @@ def envelope(given: Any) -> dict[str, Any] | None:
 def _check_rest(value: dict[str, Any]) -> None:
     fired_at, headers = value.get("fired_at", 0), value.get("headers", {})
     if type(fired_at) is not int or fired_at < 0:
-        raise BadValue(f"a trigger's fired_at is epoch milliseconds, not {fired_at!r:.40}")
+        raise BadValue(f"a trigger's fired_at is epoch milliseconds, not {edge.shown(fired_at)}")
     if not isinstance(headers, dict):
         raise BadValue("a trigger's headers are an object")
 

@@ -13,6 +13,7 @@ from contextlib import contextmanager
 
 import apsw
 
+from .. import edge
 from ..clock import monotonic
 from ..errors import BadValue, StoreBusy, StoreClosed, StoreError, StoreGone
 from . import filesystem, intruders, migrate, wal
@@ -36,6 +37,7 @@ if TYPE_CHECKING:
     from .database import ChunkRow, Row
 
 NORMAL, FULL = 1, 2
+_LEVELS = {"boundary": (NORMAL, FULL), "full": (FULL, FULL), "normal": (NORMAL, NORMAL)}
 _SAFE_SQLITE = (3, 51, 3)  # older builds lose commits when a write races a WAL reset
 
 _forks = 0
@@ -61,7 +63,7 @@ class SqliteDatabase:
         self.timeout = timeout
         self.writes = 0  # by this process
         self.notes: list[str] = []
-        self._soft, self._hard = (NORMAL, NORMAL) if self.memory else _levels(durability)
+        self._soft, self._hard = _levels(durability, memory=self.memory)
         self._level = NORMAL
         self._checked = 0
         self._expected: dict[str, tuple[str, str]] = {}
@@ -414,12 +416,11 @@ class SqliteDatabase:
         raise explain(error, self.name, self.timeout) from (error if isinstance(error, apsw.Error) else None)
 
 
-def _levels(durability: str) -> tuple[int, int]:
+def _levels(durability: str, *, memory: bool) -> tuple[int, int]:
     """How chunks and boundaries are committed."""
-    try:
-        return {"boundary": (NORMAL, FULL), "full": (FULL, FULL), "normal": (NORMAL, NORMAL)}[durability]
-    except KeyError:
-        raise ValueError(f"durability is boundary, full or normal, not {durability!r}") from None
+    if not isinstance(durability, str) or durability not in _LEVELS:
+        raise BadValue(f"durability is boundary, full or normal, not {edge.shown(durability)}")
+    return (NORMAL, NORMAL) if memory else _LEVELS[durability]
 
 
 def _refuse_old_sqlite() -> None:

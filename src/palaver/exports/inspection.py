@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .. import canonical
+from .. import canonical, edge
 from ..core import damage
 from ..core.transcript import Message
 from ..db.database import Database, Tx
@@ -22,7 +22,8 @@ from . import reading, tables
 
 def inspect(db: Database, session_id: str) -> Iterator[str]:
     """The document in pieces; joined they are one line of JSON."""
-    with db.read() as tx:
+    edge.text("session_id", session_id)
+    with edge.database(db).read() as tx:
         session = tx.one(Q.export_session, session=session_id)
         if session is None:
             raise SessionNotFound(session_id)

@@ -12,7 +12,7 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from .. import canonical
+from .. import canonical, edge
 from ..core import sessions
 from ..core.rows import is_tool
 from ..core.transcript import Message
@@ -35,7 +35,8 @@ _DATA_URL = 200
 
 def markdown(db: Database, session_id: str) -> Iterator[str]:
     """The page in pieces."""
-    with db.read() as tx:
+    edge.text("session_id", session_id)
+    with edge.database(db).read() as tx:
         info = sessions.info(sessions.get_row(tx, session_id))
         yield from _top(info)
         turn_id = None

@@ -13,6 +13,7 @@ from typing import IO, Any, BinaryIO
 
 import msgspec
 
+from .. import edge
 from ..db.database import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue, StoreError
@@ -40,7 +41,10 @@ def read(
 ) -> Summary:
     """Take in every session of an export that is not there yet. `on_refused` hears of each one that is not taken,
     `on_cut` of each text that was too long for the store's indexes."""
-    return _Import(db, source, progress, on_refused, on_cut).run()
+    edge.function("progress", progress)
+    edge.function("on_refused", on_refused)
+    edge.function("on_cut", on_cut)
+    return _Import(edge.database(db), edge.binary("source", source, "read"), progress, on_refused, on_cut).run()
 
 
 class _Import:

@@ -8,6 +8,7 @@ from typing import BinaryIO
 
 import msgspec
 
+from .. import edge
 from ..db.database import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -31,9 +32,13 @@ def write(
 ) -> Written:
     """Write all sessions, or the ones named and what they stand on, as JSON lines. A session with a row that JSON
     cannot say ends the export; with `on_broken` it is told, its group breaks off, and the others follow."""
-    writer = _Writer(out, progress)
-    with db.read() as tx:
-        selection = Selection(tx, sessions)
+    wanted = None
+    if sessions is not None:
+        wanted = [edge.text("a session's id", one) for one in edge.several("sessions", sessions)]
+    edge.function("on_broken", on_broken)
+    writer = _Writer(edge.binary("out", out, "write"), edge.function("progress", progress))
+    with edge.database(db).read() as tx:
+        selection = Selection(tx, wanted)
         writer.put(HEADER)
         for chosen in selection:
             try:

@@ -14,6 +14,7 @@ from typing import Any, NoReturn
 
 import psycopg
 
+from ... import edge
 from ...canonical import LONGEST_KEY
 from ...clock import monotonic
 from ...errors import BadValue, StoreClosed, StoreError
@@ -57,8 +58,8 @@ class PostgresDatabase:
         pooler: bool = False,
         readonly: bool = False,
     ) -> None:
-        if durability not in _LEVELS:
-            raise ValueError(f"durability is boundary, full or normal, not {durability!r}")
+        if not isinstance(durability, str) or durability not in _LEVELS:
+            raise BadValue(f"durability is boundary, full or normal, not {edge.shown(durability)}")
         address = Address(dsn, readonly=readonly)
         self.name = f"{address.name} ({space})"
         self.timeout = timeout
