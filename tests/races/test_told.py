@@ -122,6 +122,39 @@ def test_reading_the_revision_writes_nothing_where_nobody_else_wrote(
         session.snapshot()
 
 
+def dump(url: str) -> dict[str, list[Any]]:
+    tables = ("chat_sessions", "chat_messages", "chat_parts", "turns", "turn_entries", "heads", "reflog", "events")
+    with foreign(url) as execute:
+        return {table: sorted(execute(f"SELECT * FROM {table}", []), key=repr) for table in tables}
+
+
+@pytest.mark.parametrize("verb", VERBS)
+def test_promise_108_the_loser_leaves_nothing_of_its_own(session: Session, url: str, verb: str) -> None:
+    """After a conflict that told of others, the same call again changes not one row."""
+    put_row(url, session.id, "from outside")
+    with pytest.raises(HeadConflict):
+        VERBS[verb](session, 1)
+    before = dump(url)
+    with pytest.raises(HeadConflict):
+        VERBS[verb](session, 1)
+    assert dump(url) == before
+    told = [row for row in before["chat_messages"] if row[0] not in ids_of(session)]
+    assert told == [], "a row of the loser's"
+
+
+def ids_of(session: Session) -> set[str]:
+    return {message.id for message in session.transcript()}
+
+
+def test_promise_108_what_recovery_did_for_the_dead_stays(store: Store, session: Session, url: str) -> None:
+    left = left_by_a_dead_writer(session, url)
+    with pytest.raises(HeadConflict):
+        session.commit("mine", expected=1)
+    assert [turn.id for turn in session.path()][-1] == left.id
+    assert session.path()[-1].status == "aborted"
+    agree(store, session, url)
+
+
 def test_a_conflict_that_nobody_left_anything_for_takes_everything_back(session: Session) -> None:
     session.commit("two")
     with pytest.raises(HeadConflict) as told:

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from . import prelude, previews, triggers, turns
+from . import counting, prelude, previews, sealing, triggers, turns
 from .heads import Head, InTheWay, Thread
 from .prelude import Room, refuse_loose
 from .rows import NewMessage
@@ -63,6 +63,10 @@ def _begin(tx: Tx, head: Head, given: Begin, rules: str | None, thread: Thread |
     given.keep_prompt(tx)
     facts = given.facts | given.granted(rules)
     turn = turns.begin(tx, head, given.messages, owner=given.owner, facts=facts, thread=thread)
+    usage = sealing.usage_of(given.messages)
+    if usage is not turns.NOTHING:  # of answers that came with the question
+        counting.refuse_overflow(tx, head.session_id, turn.thread, turns.NOTHING, usage)
+        sealing.add_usage(tx, head.session_id, usage)
     if given.facts:
         triggers.deliver(tx, head.session_id, turn.id, facts.get("trigger"), triggers.payload(given.messages))
     return turn

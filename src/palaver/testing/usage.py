@@ -92,6 +92,15 @@ class Usages(Group):
         assert session.info.total_tokens == 2**53
         assert store.verify() == []
 
+    def test_tokens_of_an_answer_that_comes_with_the_question_are_in_the_sums(
+        self, store: Store, session: Session
+    ) -> None:
+        before = assistant("Hi.", metadata={"usage": {"input": 5, "output": 7}})
+        with session.turn([user("Hello?"), before, user("And?")]) as turn:
+            turn.usage(output=1)
+        assert session.info.usage == Usage(input=5, output=8)
+        assert store.verify() == []
+
     # ------------------------------------------------------------ told by the stream
 
     def test_usage_in_the_metadata_is_counted_once(self, session: Session) -> None:
