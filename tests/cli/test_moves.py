@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -166,23 +167,38 @@ def test_verify_says_which_session_a_problem_is_in(cli: Cli) -> None:
     assert f"{problems[0]['what']} ({problems[0]['where']})\n" in done.out
 
 
-def test_verify_shows_how_far_it_is_on_a_terminal_and_a_quick_one_says_nothing_in_a_pipe(cli: Cli) -> None:
-    with Terminal(cli.env, "verify") as terminal:
-        code, seen = terminal.end()
-    assert code == 0 and "\rlooked at " in seen and "everything fits" in seen
+def test_a_quick_verify_says_nothing_on_the_way(cli: Cli) -> None:
     assert cli("verify").err == ""
+
+
+def look_at_a_turn_each_second(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
+    now = [0.0]
+    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
+    with progress.Looked() as looked:
+        for second in range(1, seconds + 1):
+            now[0] = second
+            looked(1_000 * second, second > 3)
+
+
+def test_verify_that_takes_long_shows_how_far_it_is_on_a_terminal(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    look_at_a_turn_each_second(monkeypatch, 4)
+    shown = [f"\rlooked at {turns} turns, {sessions} " for turns, sessions in SEEN.items()]
+    assert capsys.readouterr().err == "".join(shown) + "\r\x1b[K"
+
+
+SEEN = {"2,000": "0 sessions", "3,000": "0 sessions", "4,000": "1 session"}
 
 
 def test_verify_that_takes_long_says_so_in_a_pipe(
     capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    now = [0.0]
-    monkeypatch.setattr(progress, "monotonic", lambda: now[0])
-    with progress.Looked() as looked:
-        for turns in range(0, 2_500, 100):
-            now[0] += 1.0
-            looked(turns, 1)
-    assert capsys.readouterr().err == "looked at 900 turns, 1 session so far\nlooked at 1,900 turns, 1 session so far\n"
+    look_at_a_turn_each_second(monkeypatch, 25)
+    assert capsys.readouterr().err == (
+        "looked at 10,000 turns, 1 session so far\nlooked at 20,000 turns, 1 session so far\n"
+    )
 
 
 def test_a_busy_store_is_a_conflict_and_not_a_damage(cli: Cli) -> None:

@@ -1,6 +1,7 @@
 """How far a long command is, on one line of a terminal's stderr.
 
-A pipe is read by a program, or kept as a log: there `verify` says a line now and then, and only if it takes long.
+`verify` is mostly done in a moment, and says nothing then. If it takes longer, it shows how far it is; in a pipe, which
+a program reads or a log keeps, by a line now and then.
 """
 
 from __future__ import annotations
@@ -15,7 +16,7 @@ TYPE_CHECKING = False  # typing's own would cost its import
 if TYPE_CHECKING:
     from typing import Self
 
-_LONG = 10.0  # seconds
+_MOMENT, _LONG = 2.0, 10.0  # seconds
 
 
 class _Line:
@@ -50,12 +51,14 @@ class Looked(_Line):
 
     def __init__(self) -> None:
         super().__init__()
-        self._told = monotonic()
+        self._began = self._told = monotonic()
 
     def __call__(self, turns: int, sessions: int) -> None:
         text = f"looked at {count(turns, 'turn')}, {count(sessions, 'session')}"
-        self._show(text)
-        if not self._tty and monotonic() - self._told >= _LONG:
-            self._told = monotonic()
+        now = monotonic()
+        if now - self._began >= _MOMENT:
+            self._show(text)
+        if not self._tty and now - self._told >= _LONG:
+            self._told = now
             sys.stderr.write(f"{text} so far\n")
             sys.stderr.flush()
