@@ -164,6 +164,8 @@ class _Reader:
         elif kind == "continued":
             self._refuse_inside_word()
         elif kind == "redirection":
+            if token[0] == "&" and not self._started:
+                self._refuse(f"`{token}` without a command before it")  # dash reads the `&` by itself
             self._redirection, self._started = token, True
         elif kind == "newline":
             if self._started:

@@ -286,6 +286,9 @@ class Store:
         edge.function("progress", progress)
         edge.flag("fix", fix)
         if fix:
+            self._refuse_if_readonly()
+            with self.db.write() as tx:  # who may not write learns it before the long look
+                tx.one(Q.any_pruned)
             return verify.fix(self.db, progress)
         with self.db.read() as tx:
             return verify.check(tx, progress)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -121,6 +122,17 @@ def test_an_export_is_private_and_whole(cli: Cli) -> None:
     cli.ok("export", "-o", "one.jsonl")
     assert (cli.home / "one.jsonl").stat().st_mode & 0o777 == 0o600
     assert [path.name for path in cli.home.glob("*.part")] == []
+
+
+def test_an_export_into_a_pipe_leaves_the_pipe_in_its_place(cli: Cli) -> None:
+    """As root, an export to /dev/null put a file there, for everybody."""
+    pipe = cli.home / "pipe"
+    os.mkfifo(pipe)
+    with subprocess.Popen(["cat", str(pipe)], stdout=subprocess.PIPE) as reader:
+        cli.ok("export", "-o", "pipe")
+        said, _ = reader.communicate(timeout=60)
+    assert pipe.is_fifo()
+    assert said.startswith(b'{"palaver":"export"') and said.endswith(b'{"end":"export","sessions":2}\n')
 
 
 def test_the_inspection_form_is_one_json_per_session(cli: Cli) -> None:

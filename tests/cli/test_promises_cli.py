@@ -212,7 +212,7 @@ def test_promise_149_an_import_of_an_export_is_the_same_store(cli: Cli) -> None:
         for command in ("show", "tree", "log"):
             assert new.json(command, one["id"]) == cli.json(command, one["id"])
     assert new.json("import", "all.jsonl") == {
-        **{"imported": 0, "already_there": 2, "refused": 0, "refusals": []},
+        **{"imported": 0, "already_there": 2, "refused": 0, "refusals": [], "cut": []},
         "lines": len((cli.home / "all.jsonl").read_bytes().splitlines()),
     }
 

@@ -98,9 +98,21 @@ def _everything(store: Store) -> Iterator[str]:
             return
 
 
+def _opened(path: str) -> BinaryIO:
+    try:
+        return open(path, "wb")
+    except OSError as error:
+        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
+
+
 @contextmanager
 def _whole_file(path: str) -> Iterator[BinaryIO]:
-    """A private file that appears under its name only when it is complete."""
+    """A private file that appears under its name only when it is complete. A device or a pipe is written to as it is: to
+    put a file in its place would take it away from everybody."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        with _opened(path) as out:
+            yield out
+        return
     part = f"{path}.{os.getpid()}.part"
     try:
         fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)

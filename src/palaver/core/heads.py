@@ -31,6 +31,7 @@ class Head(NamedTuple):
     archived_at: int | None
     open_turns: int
     has_row: int = 1
+    has_turn: int = 1  # 0: it points at a turn that is not there
 
 
 class Thread(NamedTuple):
@@ -84,14 +85,11 @@ def thread_of(tx: Tx, turn_id: str | None) -> Thread:
     return Thread(*row)
 
 
-def has_turn(tx: Tx, turn_id: str | None) -> bool:
-    return turn_id is None or tx.one(Q.thread_of, turn=turn_id) is not None
-
-
 def mend(tx: Tx, head: Head) -> Head:
     """A head that points at a turn which is not there goes back to the last one of its reflog that is."""
     known = [turn_id for _, _, turn_id, *_ in reversed(tx.all(Q.history, session=head.session_id))]
-    to = next((turn_id for turn_id in known if turn_id != head.turn_id and has_turn(tx, turn_id)), None)
+    there = (each for each in known if each is not None and tx.one(Q.thread_of, turn=each) is not None)
+    to = next(there, None)
     taken = take(tx, head.session_id, stamps=0)
     return move(tx, taken, to, kind="recover", reason=f"turn {head.turn_id} is not there")
 

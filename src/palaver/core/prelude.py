@@ -126,7 +126,7 @@ def _settle(
 ) -> tuple[Head, list[LooseMessage]]:
     """The head with everything before it settled; rows that a live or waiting turn keeps from being adopted."""
     before = head
-    if not heads.has_turn(tx, head.turn_id):
+    if not head.has_turn:
         head = heads.mend(tx, head)
     if head.open_turns:
         head = recovery.recover(tx, head, room.is_dead)

@@ -93,6 +93,7 @@ def random_part(rng: random.Random) -> dict[str, Any]:
     part = {"type": kind, "text": random_value(rng, 9), "data": random_value(rng), "extra": random_value(rng)}
     if "tool" in kind:
         part |= {"toolCallId": str(random_value(rng, 9)), "state": rng.choice(STATES), "input": random_value(rng)}
+        part |= {"errorText": str(random_value(rng, 9))} if part["state"] == "output-error" else {}
     return part
 
 

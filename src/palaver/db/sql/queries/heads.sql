@@ -12,7 +12,8 @@ UPDATE heads
 RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
     (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session),
     (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL),
-    EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session);
+    EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session),
+    turn_id IS NULL OR EXISTS (SELECT 1 FROM turns t WHERE t.id = heads.turn_id);
 
 -- name: advance_head
 -- A whole turn in one move: lock, clock, numbers, compare-and-swap. No row, or no permissions (the session is archived
