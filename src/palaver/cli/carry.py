@@ -107,8 +107,8 @@ def _opened(path: str) -> BinaryIO:
 
 @contextmanager
 def _whole_file(path: str) -> Iterator[BinaryIO]:
-    """A private file that appears under its name only when it is complete. A device or a pipe is written to as it is: to
-    put a file in its place would take it away from everybody."""
+    """A private file that appears under its name only when it is complete. A device or a pipe is written to as it is:
+    to put a file in its place would take it away from everybody."""
     if os.path.exists(path) and not os.path.isfile(path):
         with _opened(path) as out:
             yield out
