@@ -145,13 +145,14 @@ class TurnUnsealable(Refused):
     """A turn that a dead writer left cannot be sealed: a row of it is damaged. The store sets it aside, with everything
     that is there, and goes on; a caller meets this only if that cannot be written."""
 
-    def __init__(self, session_id: str, turn_id: str, why: str) -> None:
+    def __init__(self, session_id: str, turn_id: str, why: str, *, fence: int = 0) -> None:
         super().__init__(
             f"turn {turn_id} of session {session_id} cannot be sealed ({why}); verify() says what is wrong"
         )
         self.session_id = session_id
         self.turn_id = turn_id
         self.why = why
+        self.fence = fence
 
 
 class NotOnPath(Refused):

@@ -231,7 +231,7 @@ class Store:
 
     def _set_aside(self, stuck: TurnUnsealable) -> None:
         with self.db.write(hard=True) as tx:
-            recovery.set_aside(tx, stuck.session_id, stuck.turn_id, stuck.why)
+            recovery.set_aside(tx, stuck)
 
     def abandoned(self) -> set[str]:
         """The open turns that nobody writes any more; `recover` would seal them. For who may only look."""

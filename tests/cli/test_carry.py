@@ -44,6 +44,7 @@ def test_chosen_sessions_bring_what_they_share(cli: Cli) -> None:
         "format": "jsonl",
         "sessions": 1,
         "bytes": (cli.home / "one.jsonl").stat().st_size,
+        "broken": [],
     }
     there = other(cli)
     there.ok("import", "one.jsonl")

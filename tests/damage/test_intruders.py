@@ -37,6 +37,10 @@ BAD = {
         "CREATE TRIGGER wipe AFTER INSERT ON chat_messages BEGIN DELETE FROM turns; END",
         "a trigger wipe that writes to turns",
     ),
+    "one without a blank": (
+        """CREATE TRIGGER w AFTER INSERT ON chat_messages BEGIN SELECT '--'; DELETE FROM"reflog"; END""",
+        "a trigger w that writes to reflog",
+    ),
     "one in other words": (
         """CREATE TRIGGER w AFTER INSERT ON chat_messages BEGIN
              INSERT /* x */ OR IGNORE INTO "heads" SELECT * FROM heads; END""",
@@ -83,6 +87,16 @@ ON_POSTGRES = {
     "a view in the place of a table": (
         "ALTER TABLE pruned RENAME TO theirs; CREATE VIEW pruned AS SELECT * FROM theirs",
         "a view in the place of the table pruned",
+    ),
+    "a view that can be written": (
+        "ALTER TABLE chat_messages RENAME TO theirs; CREATE VIEW chat_messages AS SELECT * FROM theirs;"
+        "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"
+        "CREATE TRIGGER t INSTEAD OF INSERT ON chat_messages FOR EACH ROW EXECUTE FUNCTION f()",
+        "a view in the place of the table chat_messages",
+    ),
+    "a rule": (
+        "CREATE RULE nothing AS ON INSERT TO reflog DO INSTEAD NOTHING",
+        "a rule nothing on reflog",
     ),
     "a trigger on our own table": (
         "CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS 'BEGIN RETURN NULL; END';"

@@ -24,6 +24,8 @@ PARTS: dict[str, Any] = {
     "no JSON": '{"type":"text","te',
     "a BLOB": b'{"type":"text","text":"blob"}',
     "not UTF-8": b"\xff\xfe{}",  # as text, see `put_damaged`
+    "not UTF-8 inside": b'{"type":"text","text":"\xff"}',
+    "a type that is a number": '{"type":5,"text":"x"}',
     "a NUL": '{"type":"text","text":"a\x00b"}',
     "too deep": DEEP,
     "a list": "[1, 2]",
@@ -86,7 +88,7 @@ def put_damaged(path: str, session_id: str, what: str) -> str:
     message = put_row(path, session_id, f"foreign {what}")
     part = "prt_" + message[4:]
     value = PARTS[what]
-    if what == "not UTF-8":
+    if what.startswith("not UTF-8"):
         sql(path, "UPDATE chat_parts SET data_json = CAST(? AS TEXT) WHERE id = ?", value, part)
     else:
         sql(path, "UPDATE chat_parts SET data_json = ? WHERE id = ?", value, part)
@@ -112,7 +114,7 @@ def test_a_part_of_ours_that_rots_is_shown_as_such_and_named(store: Store, sessi
     session.commit(["fine", {"role": "assistant", "parts": [{"type": "text", "text": "rots"}]}])
     ((part,),) = sql(store.path, "SELECT id FROM chat_parts WHERE data_json LIKE '%rots%'")
     value = PARTS[what]
-    cast = "CAST(? AS TEXT)" if what == "not UTF-8" else "?"
+    cast = "CAST(? AS TEXT)" if what.startswith("not UTF-8") else "?"
     sql(store.path, f"UPDATE chat_parts SET data_json = {cast} WHERE id = ?", value, part)
     assert session.messages()[2]["parts"] == [{"type": "data-damaged", "data": {"part": part}}]
     assert {"altered", "json"} <= {problem.rule for problem in store.verify() if problem.where == part}
@@ -184,6 +186,94 @@ def test_a_message_whose_id_is_a_blob_is_named_and_left_alone(store: Store, sess
     assert ("id", "00ff") in {(problem.rule, problem.where) for problem in store.verify()}
 
 
+@pytest.mark.parametrize("what", ["not UTF-8 inside", "a BLOB", "no JSON"])
+def test_one_damaged_session_stops_neither_a_copy_nor_an_export(
+    store: Store, session: Session, tmp_path: Path, what: str
+) -> None:
+    store.sessions.create("b", title="Beside it").commit("whole")
+    part = put_damaged(store.path, session.id, what)
+    session.adopt()
+    done = Cli(tmp_path, store.path)("export", "-o", "all.jsonl")
+    assert done.code == 1 and f"left out: session {session.id}: " in done.err and part in done.err
+    with palaver.open(str(tmp_path / "copy.db")) as target:
+        report = palaver.copy(store, target)
+        assert (report.copied, [one.session for one in report.problems]) == (1, [session.id])
+    back = Cli(tmp_path, tmp_path / "back.db")("import", "all.jsonl")
+    assert "imported 1 session" in back.out
+
+
+def test_metadata_that_is_a_blob_stops_neither_a_copy_nor_an_export(
+    store: Store, session: Session, tmp_path: Path
+) -> None:
+    sql(store.path, "UPDATE chat_messages SET metadata_json = x'ff'")
+    done = Cli(tmp_path, store.path)("export", "-o", "all.jsonl")
+    assert done.code == 1 and session.id in done.err and "Traceback" not in done.err
+
+
+def test_a_text_that_is_not_utf8_is_said_by_sql_and_shown_as_damaged(
+    store: Store, session: Session, tmp_path: Path
+) -> None:
+    put_damaged(store.path, session.id, "not UTF-8 inside")
+    done = Cli(tmp_path, store.path)("sql", "select data_json from chat_parts")
+    assert "not UTF-8" in done.err and "Traceback" not in done.err
+    assert Cli(tmp_path, store.path).json("show", session.id)
+
+
+@pytest.mark.parametrize("cost", ["9e999", "-77.5", "'many'"])
+def test_a_cost_that_is_no_sum_of_money_is_named(store: Store, session: Session, cost: str) -> None:
+    sql(store.path, f"UPDATE chat_sessions SET cost_usd = {cost}")
+    assert ("cost", session.id) in {(problem.rule, problem.where) for problem in store.verify()}
+
+
+def test_fix_does_not_forget_what_a_damaged_row_counted(store: Store, session: Session) -> None:
+    with session.turn("two") as turn:
+        turn.usage(input=10)
+    sql(store.path, "UPDATE chat_messages SET metadata_json = '[1' WHERE role = 'assistant'")
+    store.verify(fix=True)
+    assert session.info.total_tokens == 10
+
+
+def test_fix_says_nothing_of_a_stamp_that_a_damaged_row_has_no_place_for(store: Store, session: Session) -> None:
+    session.commit("two")
+    sql(store.path, "UPDATE chat_messages SET metadata_json = x'ff'")
+    session.rewind(to=session.path()[0])
+    assert {problem.copy for problem in store.verify()} == {False}
+
+
+def test_a_damaged_chunk_of_a_turn_that_streams_is_named(store: Store, session: Session) -> None:
+    turn = session.turn("two")
+    turn.append([{"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "x"}])
+    sql(store.path, "UPDATE events SET data = '{' WHERE kind = 'chunk'")
+    assert ("events", turn.id) in {(problem.rule, problem.where) for problem in store.verify()}
+    assert session.messages()[-2]["parts"] == [{"type": "text", "text": "two"}]
+
+
+@pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)"])
+def test_a_damaged_prompt_is_named(store: Store, session: Session, value: str) -> None:
+    session.turn("two", system_prompt="Be brief.").seal()
+    sql(store.path, f"UPDATE system_prompts SET body = {value}")
+    assert "prompt" in {problem.rule for problem in store.verify()}
+
+
+def test_a_damaged_reason_in_the_reflog_is_named(store: Store, session: Session) -> None:
+    sql(store.path, "UPDATE reflog SET reason = CAST(x'ff' AS TEXT)")
+    assert "reflog" in {problem.rule for problem in store.verify()}
+
+
+def test_facts_that_are_no_json_are_named(store: Store, session: Session) -> None:
+    sql(store.path, "UPDATE turns SET facts_json = 'x'")
+    turn_id = session.path()[0].id
+    assert ("json", f"{turn_id}.facts_json") in {(problem.rule, problem.where) for problem in store.verify()}
+
+
+def test_a_row_beside_a_turn_whose_metadata_is_damaged_is_put_behind_as_it_is(store: Store, session: Session) -> None:
+    session.turn("which?")
+    message = put_row(store.path, session.id, "foreign")
+    sql(store.path, "UPDATE chat_messages SET metadata_json = CAST(x'ff' AS TEXT) WHERE id = ?", message)
+    session.commit("mine", expected=session.revision)
+    assert [each["parts"][0].get("text") for each in session.messages()] == ["one", "mine", "foreign"]
+
+
 # ---------------------------------------------------------------- the tree
 
 
@@ -206,7 +296,8 @@ def test_a_circle_of_two_turns_ends_every_walk(store: Store, session: Session) -
 def test_a_head_that_points_nowhere_goes_back_to_what_its_reflog_knows(store: Store, session: Session) -> None:
     session.commit("two")
     sql(store.path, "UPDATE heads SET turn_id = 'nope' WHERE session_id = ?", session.id)
-    assert any(problem.rule == "head" and problem.where == session.id for problem in store.verify())
+    assert any(problem.rule == "head" and problem.where == session.id for problem in store.verify(fix=True))
+    assert sql(store.path, "SELECT count(*) FROM chat_messages WHERE metadata_json LIKE '%hidden_at%'") == [(0,)]
     assert session.messages() == []
     session.commit("three")
     texts = [message["parts"][0]["text"] for message in session.messages()]

@@ -30,6 +30,7 @@ FORMATS = ("jsonl", "json", "markdown")
         "format": "jsonl, json or markdown",
         "sessions": "how many sessions were asked for; null: all",
         "bytes": "how long the file is",
+        "broken[]": "sessions that could not be exported whole: session and why",
     },
 )
 @click.argument("sessions", nargs=-1, type=SessionName())
@@ -42,40 +43,55 @@ FORMATS = ("jsonl", "json", "markdown")
     show_default=True,
     help="jsonl: everything, for import. json: a line per session, for tools. markdown: for people.",
 )
-def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str) -> None:
+def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str) -> int:
     """Write sessions to a file that import reads.
 
     Without SESSIONS, all of them. Sessions that the chosen ones share turns with come along as far as they are needed.
-    --json needs -o, for stdout is the export's then."""
+    --json needs -o, for stdout is the export's then. Exit code 1 if a session holds something that cannot be exported;
+    it is named, and the others are there."""
     store = call.store(readonly=True)
     chosen = [names.session(store, name).id for name in sessions] or None
     if output is None:
-        _to_stdout(call, store, chosen, shape)
-        return
+        return _to_stdout(call, store, chosen, shape)
+    broken: list[Any] = []
     with _whole_file(output) as out, Progress() as progress:
-        _write(store, out, chosen, shape, progress)
+        _write(store, out, chosen, shape, progress, broken)
     length = os.stat(output).st_size
     value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
     what = count(len(chosen), "session") if chosen else "every session"
-    call.done(value, f"wrote {what} to {output}, {size(length)}")
+    call.done({**value, "broken": _named(call, broken)}, f"wrote {what} to {output}, {size(length)}")
+    return PROBLEMS if broken else OK
 
 
-def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -> None:
+def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -> int:
     if call.json:
         raise Stop(USAGE, "--json needs -o FILE: stdout is the export", "Usage")
     if call.screen.tty:
         raise Stop(USAGE, "an export is not for a terminal: name a file with -o, or pipe it", "Usage")
     sys.stdout.flush()
+    broken: list[Any] = []
     with Progress() as progress:
-        _write(store, sys.stdout.buffer, chosen, shape, progress)
+        _write(store, sys.stdout.buffer, chosen, shape, progress, broken)
     sys.stdout.buffer.flush()
+    _named(call, broken)
+    return PROBLEMS if broken else OK
 
 
-def _write(store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: Progress) -> None:
+def _named(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
+    """Sessions that could not be exported whole, said to a person, and as a program reads them."""
+    screen = Screen(sys.stderr)
+    for one in () if call.json else broken:
+        sys.stderr.write(screen.safe(f"left out: session {one.session}: {one.why}") + "\n")
+    return [{"session": one.session, "why": one.why} for one in broken]
+
+
+def _write(
+    store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: Progress, broken: list[Any]
+) -> None:
     from palaver import exports
 
     if shape == "jsonl":
-        exports.write(store.db, out, sessions=chosen, progress=progress)
+        exports.write(store.db, out, sessions=chosen, progress=progress, on_broken=broken.append)
         return
     pieces = exports.inspect if shape == "json" else exports.markdown
     done = 0

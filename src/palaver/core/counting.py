@@ -17,9 +17,7 @@ _LARGE = 2**32  # tokens at once; sums of anything smaller do not get far in a l
 
 
 def check_count(name: str, given: Any) -> int:
-    if type(given) is not int or not 0 <= given <= MOST:
-        raise BadValue(f"{name} is a whole number from 0 to {MOST:,}, not {edge.shown(given)}")
-    return given
+    return edge.whole(name, given, most=MOST)
 
 
 def check_usage(usage: Usage) -> Usage:

@@ -8,9 +8,18 @@ from __future__ import annotations
 from typing import Any
 
 from .. import canonical
-from ..errors import BadValue
+from ..errors import BadValue, ChunkError, TurnNotFound
 
 KIND = "data-damaged"
+OURS = (BadValue, ChunkError, TurnNotFound)
+RAISED = (
+    *OURS,
+    ValueError,
+    TypeError,
+    LookupError,
+    ArithmeticError,
+    RecursionError,
+)  # by rows that are not as they were
 
 
 def part(row_id: str) -> str:
@@ -25,9 +34,11 @@ def is_part(text: Any) -> bool:
 
 
 def parsed(text: Any) -> Any:
-    """A stored JSON text as a value; None where it is none."""
+    """A stored JSON text as a value; None where it is none. Half characters in it are bytes that are not UTF-8."""
+    if not isinstance(text, str) or canonical.has_surrogates(text):
+        return None
     try:
-        return canonical.parse(text) if isinstance(text, str) else None
+        return canonical.parse(text)
     except BadValue:
         return None
 

@@ -60,7 +60,7 @@ def read(tx: Tx, session_id: str) -> Head:
     return Head(session_id, *(row or (None, 0, 0, 0, 0, None, None, 0)))
 
 
-def refreshed(tx: Tx, head: Head) -> Head:
+def flushed(tx: Tx, head: Head) -> Head:
     """The same head, after everything that waits was sent: if a row cannot be written, it shows here."""
     tx.all(Q.read_head, session=head.session_id)
     return head
@@ -145,7 +145,7 @@ def move(
     revision, link = row
     seq = head.event_seq if seq is None else seq
     log(tx, head.session_id, seq, kind, to, revision, now_ms(), ref_seq, reason, link=link or b"")
-    return head._replace(turn_id=to, revision=revision)
+    return head._replace(turn_id=to, revision=revision, has_turn=1)
 
 
 class Advance(NamedTuple):
@@ -190,7 +190,9 @@ def line_link(
 ) -> bytes:
     """The link of a reflog line: over its own fields and the link before it."""
     fields = (session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
-    return canonical.digest(before, *[b"" if field is None else str(field).encode() for field in fields])
+    return canonical.digest(
+        before, *[b"" if field is None else str(field).encode("utf-8", "surrogateescape") for field in fields]
+    )
 
 
 def log(

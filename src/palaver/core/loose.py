@@ -125,7 +125,7 @@ def put_behind(tx: Tx, head: Head, beside: list[LooseMessage]) -> None:
     the next stamps behind what it is going to say, where every reader finds them. An event keeps the old ones."""
     last = heads.take(tx, head.session_id, stamps=len(beside))
     for at, message in enumerate(beside, last.last_at - len(beside) + 1):
-        tx.later(Q.restamp_message, id=message.id, metadata=message.metadata, at=at, now=at)
+        tx.later(Q.put_behind, id=message.id, at=at)
     turns.record_event(tx, last, "restamp", None, {"created_at": {m.id: m.created_at for m in beside}})
 
 

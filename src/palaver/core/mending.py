@@ -1,4 +1,4 @@
-"""Mending copies that are wrong: each is recomputed under the lock of its session, and rewritten if it still is.
+"""Mending copies that are wrong: each is recomputed under the lock of its session, and rewritten.
 
 What a check saw is a moment ago: writers have gone on since, and its answer would undo what they wrote. So a repair is
 told only where to look. A transaction is about one session, and short: others wait for it, then go on.
@@ -118,9 +118,10 @@ def part_rows_fit(tx: Tx, turn: turns.OpenTurn) -> bool:
 
 
 def rollups(locked: Locked) -> None:
-    right = sum(
-        (usage_in(damage.as_json(text)) for (text,) in locked.tx.all(Q.usage_texts, session=locked.session_id)), Usage()
-    )
+    texts = [text for (text,) in locked.tx.all(Q.usage_texts, session=locked.session_id)]
+    if not all(isinstance(damage.parsed(text), dict) for text in texts):
+        return  # the sums may be all that is left of what a damaged row counted
+    right = sum(map(usage_in, texts), Usage())
     locked.tx.later(Q.set_rollups, session=locked.session_id, total=right.total, **right.columns())
 
 

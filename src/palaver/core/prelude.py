@@ -147,6 +147,8 @@ def is_settled(tx: Tx, room: Room, session_id: str) -> bool:
     if row is None or any(stamp is not None for stamp in row[1:]):
         return True
     head = heads.read(tx, session_id)
+    if not head.has_turn:
+        return False
     if head.open_turns and recovery.has_dead(tx, session_id, room.is_dead):
         return False
     return not loose.glance(tx, head, room.glances) or stands_still(tx, head)

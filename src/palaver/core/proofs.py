@@ -7,9 +7,8 @@ from typing import Any, NamedTuple
 
 from ..db.database import Tx
 from ..db.queries import Q
-from ..errors import BadValue, ChunkError
 from . import damage, digests, mending, metadata, recovery, turns, windows
-from .findings import Finding, stale, wrong
+from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage
 
 
@@ -27,6 +26,7 @@ class TurnRow(NamedTuple):
     response_id: str | None
     parent_sealed_at: int | None
     parent_digest: bytes | None
+    facts: str
 
 
 class Line(NamedTuple):
@@ -142,6 +142,7 @@ class _Proof:
             yield wrong("unlisted", part_id, f"part {part_id} was added to message {message_id} after its seal")
 
     def conclude(self, tx: Tx) -> Iterator[Finding]:
+        yield from check_json(f"{self._row.id}.facts_json", self._row.facts)
         if self._is_sealed:
             yield from self._chain()
             yield from self._thread()
@@ -167,13 +168,13 @@ class _Proof:
 
 def _open_turn(tx: Tx, row: TurnRow) -> Iterator[Finding]:
     """Rows of a waiting turn are flushed, so they must equal the fold; a streaming turn's may lag."""
-    if row.status != "waiting" or row.response_id is None:
+    if row.status == "pending":
         return
     try:
         turn = turns.load(tx, row.id)
-    except (ChunkError, BadValue, TypeError, LookupError) as error:
+    except damage.RAISED as error:
         yield wrong("events", row.id, f"the chunks of open turn {row.id} do not fold: {error}")
         return
-    if not mending.part_rows_fit(tx, turn):
+    if row.status == "waiting" and row.response_id is not None and not mending.part_rows_fit(tx, turn):
         what = f"the part rows of waiting turn {row.id} are not its fold"
         yield stale("part-rows", row.response_id, what, row.session_id, mending.part_rows(row.id))

@@ -14,13 +14,12 @@ from .. import canonical
 from ..clock import now_ms
 from ..db.database import Row, Tx
 from ..db.queries import Q
-from ..errors import BadValue, TurnUnsealable
-from . import heads, loose, pending, sealing, turns, visibility
+from ..errors import PalaverError, TurnUnsealable
+from . import damage, heads, loose, pending, sealing, turns, visibility
 from .heads import Head
 
 IsDead = Callable[[Tx, str], bool]
 ASIDE = "set_aside"  # a fact of a turn that could not be sealed: why
-_OF_ITS_ROWS = (ValueError, TypeError, LookupError, ArithmeticError, AttributeError, AssertionError, RecursionError)
 
 
 def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
@@ -31,7 +30,7 @@ def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
         return head
     busy = any(row[1] == head.revision and row[2] != "pending" for row in rows if row not in dead)
     for turn_id, base, _, _, _, response_id, fence in dead:
-        with _naming(head.session_id, turn_id):
+        with _naming(head.session_id, turn_id, fence):
             if response_id is None and _give_back(tx, head, turn_id, fence):
                 head = heads.take(tx, head.session_id, stamps=0)
             elif base != head.revision:
@@ -46,25 +45,29 @@ def _give_back(tx: Tx, head: Head, turn_id: str, fence: int) -> bool:
 
 
 @contextmanager
-def _naming(session_id: str, turn_id: str) -> Iterator[None]:
+def _naming(session_id: str, turn_id: str, fence: int) -> Iterator[None]:
     """Whatever is wrong with the rows of a turn that is to be sealed, the error says which turn it is. An error of the
-    store itself (busy, full, gone) is none of the turn's."""
+    store itself (busy, full, gone), or of another noun, is none of the turn's."""
     try:
         yield
-    except _OF_ITS_ROWS as error:
-        raise TurnUnsealable(session_id, turn_id, f"{type(error).__name__}: {error}"[:500]) from error
+    except damage.RAISED as error:
+        if isinstance(error, PalaverError) and not isinstance(error, damage.OURS):
+            raise
+        why = f"{type(error).__name__}: {error}"[:500]
+        raise TurnUnsealable(session_id, turn_id, why, fence=fence) from error
 
 
-def set_aside(tx: Tx, session_id: str, turn_id: str, why: str) -> None:
+def set_aside(tx: Tx, stuck: TurnUnsealable) -> None:
     """A turn that cannot be sealed is closed off every path, as it is: nothing of it is lost, and nothing is proved.
-    Its session goes on without it; verify() and doctor name it."""
-    row = tx.one(Q.turn_to_set_aside, turn=turn_id)
-    if row is None:  # somebody else was first
+    Its session goes on without it; verify() and doctor name it. If somebody took it up since, it is left to them."""
+    head = heads.take(tx, stuck.session_id, stamps=0)
+    row = tx.one(Q.turn_to_set_aside, turn=stuck.turn_id, fence=stuck.fence)
+    if row is None:
         return
     base, begin_seq, stored = row
-    head = heads.take(tx, session_id, stamps=0)
-    tx.run(Q.set_aside, turn=turn_id, now=now_ms(), facts=canonical.encode({**_facts(stored), ASIDE: why}))
-    turn = turns.OpenTurn(turn_id, session_id, None, heads.Thread(), base, begin_seq)
+    facts = canonical.encode({**_facts(stored), ASIDE: stuck.why})
+    tx.run(Q.set_aside, turn=stuck.turn_id, fence=stuck.fence, now=now_ms(), facts=facts)
+    turn = turns.OpenTurn(stuck.turn_id, stuck.session_id, None, heads.Thread(), base, begin_seq)
     turn.status = "aborted"
     sealing.set_adrift(tx, head, turn)
 
@@ -77,11 +80,8 @@ def why_aside(tx: Tx, session_id: str, turn_id: str) -> str:
 
 
 def _facts(stored: str) -> dict[str, Any]:
-    try:
-        facts = canonical.parse(stored)
-    except (BadValue, TypeError):
-        return {"facts": str(stored)}
-    return facts if isinstance(facts, dict) else {"facts": facts}
+    facts = damage.parsed(stored)
+    return facts if isinstance(facts, dict) else {"facts": damage.as_text(stored)}
 
 
 def has_dead(tx: Tx, session_id: str, is_dead: IsDead) -> bool:
@@ -101,10 +101,10 @@ def close_waiting(tx: Tx, head: Head, is_dead: IsDead, *, alone: bool = False) -
     streaming = [row for row in rows if row[1] == head.revision and row[2] == "streaming"]
     if any(row[3] is not None and not is_dead(tx, row[3]) for row in streaming):
         return head
-    for turn_id, base, status, *_ in rows:
+    for turn_id, base, status, _, _, _, fence in rows:
         if status != "waiting":
             continue
-        with _naming(head.session_id, turn_id):
+        with _naming(head.session_id, turn_id, fence):
             if base == head.revision:
                 head = finish(tx, head, turn_id, "completed", kind="seal", reason="the user moved on", alone=alone)
             else:
@@ -120,7 +120,7 @@ def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: 
     head = heads.take(tx, head.session_id, stamps=0)
     head = sealing.land(tx, head, turn, kind=kind, reason=reason)
     visibility.hide_open_turns(tx, head)
-    return heads.refreshed(tx, head)
+    return heads.flushed(tx, head)
 
 
 def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
@@ -129,4 +129,4 @@ def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
     sealing.freeze(tx, turn, status)
     head = heads.take(tx, head.session_id, stamps=0)
     sealing.set_adrift(tx, head, turn)
-    return heads.refreshed(tx, head)
+    return heads.flushed(tx, head)

@@ -6,6 +6,7 @@ the way.
 
 from __future__ import annotations
 
+import math
 from collections.abc import Callable, Iterator
 from operator import attrgetter
 from typing import NamedTuple
@@ -39,6 +40,7 @@ class SessionRow(NamedTuple):
     relation: str
     created_at: int
     updated_at: int
+    cost_usd: float
 
     @property
     def tokens(self) -> tuple[int, ...]:
@@ -79,19 +81,35 @@ def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
     for name in ("created_at", "updated_at"):
         if type(getattr(row, name)) is not int:
             yield wrong("time", row.id, f"the {name} of session {row.id} is no number of milliseconds")
-    sight, tokens, path = _Sight(row, lineage), Usage(), list[OnPath]()
+    if type(row.cost_usd) not in (int, float) or not 0 <= row.cost_usd < math.inf:
+        yield wrong("cost", row.id, f"the cost of session {row.id} is {row.cost_usd!r:.40}, which is no sum of money")
+    has_head = row.head_of is not None and (row.turn_id is None or row.turn_id in lineage)
+    sight, tokens, path, is_whole = _Sight(row, lineage), Usage(), list[OnPath](), True
     for message in _messages(tx, row.id):
         yield from check_json(f"{message.id}.metadata_json", message.metadata)
+        yield from _loose_parts(tx, message)
+        is_whole = is_whole and isinstance(damage.parsed(message.metadata), dict)
         message = message._replace(metadata=damage.as_json(message.metadata))
         if message.role == "assistant":
             tokens += mending.usage_in(message.metadata)
-        if row.head_of is not None:
+        if has_head:
             yield from sight.message(message)
             lines = [line for line in message.lines if lineage.is_on_path(line[0], row.turn_id)]
             path += (OnPath(lineage.depth(turn_id), seq, message.id, message.created_at) for turn_id, seq in lines)
-    yield from _rollups(row, tokens)
-    if row.head_of is not None:
+    if is_whole:  # else the sums may be all that is left of what a damaged row counted
+        yield from _rollups(row, tokens)
+    if has_head:
         yield from _with_head(tx, row, sight, path)
+    elif row.head_of is not None:
+        yield wrong("head", row.id, f"the head of session {row.id} points at turn {row.turn_id}, which is not there")
+
+
+def _loose_parts(tx: Tx, message: Message) -> Iterator[Finding]:
+    """Parts that no turn lists are in nobody's proof."""
+    for part_id, _, _, data in tx.all(Q.parts_of_message, message=message.id) if not message.lines else ():
+        if not damage.is_part(data):
+            where = damage.as_text(part_id)
+            yield wrong("json", where, f"part {where} cannot be read: it is not a JSON object with a type")
 
 
 def _with_head(tx: Tx, row: SessionRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
@@ -159,6 +177,8 @@ class _Sight:
     def row(self, row_id: str, message_id: str, text: str, lines: windows.Listing) -> Iterator[Finding]:
         """A message, or a copy of one, and the lines that list the message."""
         is_shown = any(self._view.shows(turn_id) for turn_id, _ in lines)
+        if not isinstance(damage.parsed(text), dict):  # it has no place for a stamp; it is named already
+            return
         if metadata.is_hidden(text) == is_shown:
             what = "is in its session's transcript, yet hidden"
             if not is_shown:

@@ -16,8 +16,9 @@ from .. import canonical
 from ..canonical import Raw
 from ..db.database import Row, Tx
 from ..db.queries import Q
-from ..errors import BadValue, ChunkError, SessionNotFound, TurnNotFound
+from ..errors import SessionNotFound, TurnNotFound
 from ..later import later
+from ..model import ROLES
 from . import damage, loose, metadata
 
 if TYPE_CHECKING:
@@ -38,7 +39,7 @@ class Message:
     ) -> None:
         self.id = id
         self.client_id = client_id
-        self.role = role if type(role) is str else damage.as_text(role)
+        self.role = role if role in ROLES else damage.as_text(role)
         self.metadata = metadata if type(metadata) is str else ""
         self.created_at = created_at if type(created_at) is int else damage.as_time(created_at)
         self.turn_id = turn_id
@@ -96,7 +97,9 @@ def _decoded(texts: list[str]) -> list[list[Any]] | None:
         parts: list[list[Any]] = msgspec.json.decode("[[" + "],[".join(texts) + "]]") if texts else []
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return None
-    if len(parts) != len(texts) or not all(type(part) is dict and "type" in part for each in parts for part in each):
+    if len(parts) != len(texts) or not all(
+        type(part) is dict and type(part.get("type")) is str for each in parts for part in each
+    ):
         return None
     return parts
 
@@ -246,7 +249,7 @@ def _fold_into(tx: Tx, session_id: str, begin_seq: int, facts: str, message: Mes
     try:
         fold = turns.new_fold(canonical.parse(facts))
         turns.replay(fold, tx.all(Q.events_of_turn, session=session_id, begin_seq=begin_seq))
-    except (BadValue, ChunkError, TypeError, LookupError):  # a damaged chunk: what its part rows have; verify names it
+    except damage.RAISED:  # a damaged chunk: what its part rows have; verify names it
         return
     message.parts = [canonical.dump(fold.part(i)) for i in range(len(fold.parts))]
     message.part_ids = []

@@ -13,7 +13,7 @@ from .. import canonical, ids
 from ..clock import now_ms
 from ..db.database import Tx
 from ..db.queries import Q
-from ..errors import TurnNotFound, TurnSealed
+from ..errors import BadValue, TurnNotFound, TurnSealed
 from ..later import later
 from ..model import Usage
 from . import heads
@@ -220,6 +220,8 @@ def load(tx: Tx, turn_id: str) -> OpenTurn:
     if row is None:
         raise TurnNotFound(turn_id)
     facts = canonical.parse(row[23])
+    if not isinstance(facts, dict):
+        raise BadValue(f"the facts of turn {turn_id} are no object")
     turn = OpenTurn(row[0], row[2], row[1], heads.thread_of(tx, row[1]), row[5], row[19], row[3], facts=facts)
     turn.status, turn.fence, turn.response_id = row[4], row[21], row[10]
     turn.usage, turn.cost, turn.told = Usage(*row[11:16]), row[16], bool(row[22])

@@ -15,7 +15,7 @@ from hashlib import sha256
 from ..db.database import Database, Row, Tx
 from ..db.queries import Q
 from ..model import Problem
-from . import damage, mending, proofs, rows, standing, windows
+from . import damage, digests, mending, proofs, rows, standing, windows
 from .damage import parsed
 from .findings import Finding, wrong
 from .lineage import Edge, Lineage
@@ -74,7 +74,7 @@ def _rows(tx: Tx, lineage: Lineage) -> Iterator[Finding]:
         for digest, _, body in page:
             if body is None:
                 (body,) = tx.one(Q.get_prompt, digest=digest) or ("",)
-            if sha256(body.encode()).hexdigest() != digest:
+            if sha256(digests.bytes_of(body)).hexdigest() != digest:
                 yield wrong("prompt", digest, f"the system prompt {digest} is not what it is named by")
     for page in windows.pages(tx, Q.heads_beside_sessions, windows.ROWS):
         for session_id, found in page:

@@ -43,10 +43,16 @@ def ask(connection: apsw.Connection, text: str) -> tuple[list[str], Iterator[Row
     cursor.exec_trace = name_columns
     try:
         cursor.execute(text)
-    except apsw.Error as error:
+    except (apsw.Error, UnicodeDecodeError) as error:
         connection.close()
-        raise BadValue(f"cannot run this: {error}") from None
+        raise _told(error) from None
     return columns, _closing(connection, cursor)
+
+
+def _told(error: Exception) -> BadValue:
+    if isinstance(error, UnicodeDecodeError):
+        return BadValue("a text in the answer is not UTF-8; ask for hex(column) instead")
+    return BadValue(f"cannot run this: {error}")
 
 
 def _only_reading(
@@ -60,7 +66,7 @@ def _only_reading(
 def _closing(connection: apsw.Connection, cursor: apsw.Cursor) -> Iterator[Row]:
     try:
         yield from cursor
-    except apsw.Error as error:
-        raise BadValue(f"cannot run this: {error}") from None
+    except (apsw.Error, UnicodeDecodeError) as error:
+        raise _told(error) from None
     finally:
         connection.close()

@@ -20,11 +20,11 @@ if TYPE_CHECKING:
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 VIEWS = ("session_rows",)
 _TABLE = re.compile(r"CREATE TABLE (\w+)")
-_COMMENTS = re.compile(r"--[^\n]*|/\*.*?\*/", re.DOTALL)
+_SAID = re.compile(r"('(?:[^']|'')*')|--[^\n]*|/\*.*?\*/", re.DOTALL)  # a text, or a comment
 _WRITES = re.compile(
     r"""\b(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|REPLACE\s+INTO|UPDATE(?:\s+OR\s+\w+)?(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?
         |TRUNCATE(?:\s+TABLE)?)
-        \s+(?:["'`\[]?\w+["'`\]]?\s*\.\s*)?["'`\[]?(\w+)""",
+        (?:\s+|(?=["'`\[]))(?:["'`\[]?\w+["'`\]]?\s*\.\s*)?["'`\[]?(\w+)""",
     re.IGNORECASE | re.VERBOSE,
 )
 _FOUND = (
@@ -51,13 +51,22 @@ def refuse(connection: apsw.Connection, path: str) -> None:
             raise in_the_place(path, "a view" if kind == "view" else "a virtual table", str(name))
 
 
+def _blank(found: re.Match[str]) -> str:
+    """Comments go; a text stays, for SQLite takes it for a name where one belongs."""
+    return found[1] or " "
+
+
+def ruled(path: str, rule: str, table: str) -> SchemaMismatch:
+    return SchemaMismatch(f"{path} has a rule {rule} on {table}; drop the rule first (nothing was changed)")
+
+
 def in_the_place(path: str, what: str, name: str) -> SchemaMismatch:
     return SchemaMismatch(f"{path} has {what} in the place of the table {name}; this is no store (nothing was changed)")
 
 
 def refuse_trigger(path: str, name: str, table: str, body: str, ours: Iterable[str]) -> None:
     own = {each.lower() for each in ours} - set(CONTRACT)
-    written = {each.lower() for each in _WRITES.findall(_COMMENTS.sub(" ", body))}
+    written = {each.lower() for each in _WRITES.findall(_SAID.sub(_blank, body))}
     if table.lower() in own:
         raise SchemaMismatch(f"{path} has a trigger {name} on {table}, {_OURS}")
     if written & own:

@@ -18,9 +18,9 @@ if TYPE_CHECKING:
 
 def rows(connection: apsw.Connection, text: str, values: Sequence[Any], error: UnicodeDecodeError) -> list[Row]:
     """What a SELECT gives. A statement that changes something is not run again: the error stays."""
-    if not text.lstrip().upper().startswith(("SELECT", "WITH")):
-        raise error
     width = _width(connection, text)
+    if width is None:
+        raise error
     names = [f"c{place}" for place in range(width)]
     asked = ", ".join(f"CASE typeof({name}) WHEN 'text' THEN CAST({name} AS BLOB) ELSE {name} END" for name in names)
     kinds = ", ".join(f"typeof({name})" for name in names)
@@ -31,11 +31,12 @@ def rows(connection: apsw.Connection, text: str, values: Sequence[Any], error: U
     ]
 
 
-def _width(connection: apsw.Connection, text: str) -> int:
-    """How many columns it has, without running it."""
+def _width(connection: apsw.Connection, text: str) -> int | None:
+    """How many columns it has, without running it; None: it does more than to read."""
     import apsw.ext
 
-    return len(apsw.ext.query_info(connection, text).description)
+    info = apsw.ext.query_info(connection, text)
+    return len(info.description) if info.is_readonly else None
 
 
 def _decoded(kind: object, value: Any) -> Any:

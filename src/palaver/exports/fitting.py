@@ -15,7 +15,8 @@ from typing import IO, Any
 import msgspec
 
 from .. import canonical
-from ..core import metadata
+from ..core import damage, metadata
+from ..errors import BadValue
 from . import tables
 from .lines import known_fields
 from .tables import Table
@@ -67,13 +68,24 @@ def fit(spool: IO[bytes]) -> list[str]:
         for table, row in _rows(spool):
             row.update(dict(_cuts(table, row)))
             if table is tables.SESSIONS:
-                row["metadata_json"] = metadata.splice(row["metadata_json"], KEY, _encode(whole).decode())
+                row["metadata_json"] = _with(row["metadata_json"], whole)
             fitted.write(table.line(tuple(row[name] for name in table.names)))
         fitted.seek(0)
         spool.seek(0)
         spool.truncate()
         copyfileobj(fitted, spool)
     return [_said(where, texts) for where, texts in whole.items()]
+
+
+def _with(text: str, whole: dict[str, list[str]]) -> str:
+    """A session's metadata with what was cut; what an earlier copy had cut stays there."""
+    value = damage.parsed(text)
+    if not isinstance(value, dict):
+        raise BadValue("the session has texts that must be cut, and metadata that is no object to keep them in")
+    if KEY not in value:
+        return metadata.splice(text, KEY, _encode(whole).decode())
+    before = value[KEY] if isinstance(value[KEY], dict) else {}
+    return canonical.encode(value | {KEY: before | whole})
 
 
 def _rows(spool: IO[bytes]) -> Iterator[tuple[Table, dict[str, Any]]]:

@@ -7,10 +7,9 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 
-from .. import canonical
+from ..core import damage
 from ..db.database import Row, Tx
 from ..db.queries import Q
-from ..errors import BadValue
 from . import tables
 from .tables import Table
 
@@ -140,12 +139,9 @@ class Group:
             yield from tx.all(Q.export_prompt, digest=digest)
 
     def _note_prompt(self, text: str) -> None:
-        if f'"{_PROMPT}"' not in text:
+        if not isinstance(text, str) or f'"{_PROMPT}"' not in text:
             return
-        try:
-            value = canonical.parse(text)
-        except BadValue:
-            return
+        value = damage.parsed(text)
         for place in (value, value.get("metadata") if isinstance(value, dict) else None):
             if isinstance(place, dict) and isinstance(place.get(_PROMPT), str):
                 self._prompts.add(place[_PROMPT])

@@ -15,12 +15,14 @@ from typing import Any, NamedTuple
 import msgspec
 
 from .. import canonical
+from ..core import damage
 from ..db.database import Row
 from ..db.queries import Q, Query
 from ..errors import BadValue
 from ..model import MOST
 
 _encode = msgspec.json.encode
+_raw = msgspec.json.Decoder(msgspec.Raw).decode
 _HEX = {"salt": re.compile("[0-9a-f]{32}"), "hash": re.compile("[0-9a-f]{64}")}
 _INT64 = 2**63
 
@@ -46,11 +48,31 @@ class Table:
 
     def line(self, row: Row) -> bytes:
         """A stored row as a line of the file."""
-        values = [v.hex() if type(v) is bytes else v for v in row] if self._bytes else row
-        for value in values:
+        values = [
+            v.hex() if type(v) is bytes and column.kind in _HEX else v
+            for v, column in zip(row, self.columns, strict=True)
+        ]
+        for value, column in zip(values, self.columns, strict=True):
             if type(value) is bytes or (type(value) is float and not math.isfinite(value)):
-                raise BadValue(f"{self.name} {row[0]} holds {value!r:.40}, which JSON cannot say; mend it first")
-        return _encode(dict(zip(self._keys, (self.name, *values), strict=True))) + b"\n"
+                raise self._unsaid(row, column, f"holds {value!r:.40}, which JSON cannot say")
+            if column.kind in ("json", "object") and type(value) is str:
+                self._check_json(row, column, value)
+        try:
+            return _encode(dict(zip(self._keys, (self.name, *values), strict=True))) + b"\n"
+        except UnicodeEncodeError:
+            raise self._unsaid(row, self.columns[0], "or another column is a text that is not UTF-8") from None
+
+    def _check_json(self, row: Row, column: Column, value: str) -> None:
+        """What is no JSON would be refused by every import: better told now. Without a copy of what is large."""
+        try:
+            _raw(value)
+        except (msgspec.DecodeError, UnicodeError, RecursionError):
+            if damage.parsed(value) is None and value.strip() != "null":
+                raise self._unsaid(row, column, "is no JSON, and no import would take it") from None
+
+    def _unsaid(self, row: Row, column: Column, what: str) -> BadValue:
+        where = f"{column.name} of {self.name} {damage.as_text(row[0])}"
+        return BadValue(f"{where} {what}; `palaver verify` names such rows, `palaver show` still reads the session")
 
     def row(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The columns of a line, checked and as the store keeps them."""

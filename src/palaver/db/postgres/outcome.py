@@ -9,6 +9,7 @@ import psycopg
 from ...clock import monotonic, now_ms
 from ...errors import StoreError
 from ..database import Row
+from .explaining import is_lost
 from .nodes import WHICH, Node, Ticket, here
 from .pipeline import Pipeline, Step
 
@@ -36,7 +37,9 @@ def outcome_of(db: PostgresDatabase, ticket: Ticket) -> str | None:
     while True:
         try:
             return _ended(db, ticket)
-        except (psycopg.Error, StoreError, _InProgress):
+        except (psycopg.Error, StoreError, _InProgress) as error:
+            if isinstance(error, psycopg.Error) and not is_lost(error):
+                return None  # it cannot be asked at all, and never will
             if monotonic() > deadline:
                 return None
         db.pool.nap(0.02)

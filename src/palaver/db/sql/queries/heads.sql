@@ -72,7 +72,8 @@ SELECT turn_id, revision, event_seq, last_at, looked_at, deleted_at, relation, o
 -- name: look_at_head
 SELECT turn_id, revision, event_seq, last_at, looked_at, deleted_at,
     (SELECT s.archived_at FROM chat_sessions s WHERE s.id = :session),
-    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
+    (SELECT count(*) FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL), 1,
+    turn_id IS NULL OR EXISTS (SELECT 1 FROM turns t WHERE t.id = heads.turn_id)
   FROM heads WHERE session_id = :session;
 
 -- name: move_head

@@ -42,6 +42,9 @@ UPDATE turns SET parent_id = NULL, base_revision = -1, status = 'pending', owner
 UPDATE chat_messages SET metadata_json = :metadata, created_at = :at, updated_at = greatest(updated_at, :now)
  WHERE id = :id;
 
+-- name: put_behind
+UPDATE chat_messages SET created_at = :at, updated_at = greatest(updated_at, :at) WHERE id = :id;
+
 -- name: find_delivery
 SELECT session_id, turn_id, payload FROM deliveries WHERE source = :source AND delivery_id = :delivery;
 

@@ -68,7 +68,7 @@ UPDATE turns SET status = :status, owner = :owner, fence = fence + 1
  WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: turn_to_set_aside
-SELECT base_revision, begin_seq, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL;
+SELECT base_revision, begin_seq, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: facts_of_turn
 SELECT facts_json FROM turns WHERE id = :turn;
@@ -76,7 +76,7 @@ SELECT facts_json FROM turns WHERE id = :turn;
 -- name: set_aside
 -- A turn that cannot be sealed: closed without a digest. Its chunks stay, for they may be all that is left of it.
 UPDATE turns SET status = 'aborted', owner = NULL, sealed_at = :now, facts_json = :facts, live = 0, fence = fence + 1
- WHERE id = :turn AND sealed_at IS NULL;
+ WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: set_usage
 UPDATE turns SET input_tokens = :input, output_tokens = :output, reasoning_tokens = :reasoning,

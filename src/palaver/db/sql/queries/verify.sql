@@ -12,7 +12,7 @@ SELECT t.id, t.parent_id, t.session_id, t.base_revision, t.status, t.live, t.sea
 
 -- name: turns_beside_parents
 SELECT t.id, t.parent_id, t.session_id, t.kind, t.status, t.sealed_at, t.digest, t.depth, t.thread_tokens,
-       t.thread_messages, t.response_id, p.sealed_at, p.digest
+       t.thread_messages, t.response_id, p.sealed_at, p.digest, t.facts_json
   FROM turns t LEFT JOIN turns p ON p.id = t.parent_id WHERE t.id >= :after ORDER BY t.id LIMIT :limit;
 
 -- name: stored_lines
@@ -38,7 +38,8 @@ SELECT metadata_json FROM chat_messages WHERE id = :id;
 -- name: all_sessions
 SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.prompt_tokens, s.completion_tokens,
        s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.session_id, h.turn_id, h.revision,
-       h.event_seq, h.preview, h.deleted_at, h.relation, s.created_at, s.updated_at
+       h.event_seq, h.preview, h.deleted_at, h.relation, s.created_at, s.updated_at,
+       s.cost_usd
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id >= :after ORDER BY s.id LIMIT :limit;
 
 -- name: messages_of_session
