@@ -171,7 +171,8 @@ def info(row: Row) -> SessionInfo:
     return SessionInfo(
         id, agent, workspace, _value(model, id), title, preview, parent, message, relation or "import", revision or 0,
         turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta, id),
-        damage.as_time(created), damage.as_time(updated), archived, deleted,
+        created if type(created) is int else damage.as_time(created),
+        updated if type(updated) is int else damage.as_time(updated), archived, deleted,
     )
     # fmt: on
 
