@@ -210,12 +210,18 @@ def _matters_of_line(text: str) -> list[_Matter]:
     budget = Budget()
     line = shellline.read(text, budget)
     if line.unread is None and line.commands:
-        distinct = {(tuple(each.assignments), tuple(each.words), tuple(each.files)): each for each in line.commands}
+        distinct = {_frozen(each): each for each in line.commands}
         return [_matter(each, budget, text) for each in distinct.values()]
     read = [_matter(each, budget, text) for each in line.commands]
     behind = [one for matter in read for one in (matter.text, *matter.behind)]
     said = "" if line.unread is None else f"; it cannot be parsed: {line.unread}"
     return [_Matter(text, said, None, behind, line.unread)]
+
+
+def _frozen(command: Command) -> Command:
+    """All of it as a key: `eval echo *` has the words of `eval echo '*'`, and runs something else."""
+    words, assignments, files, expanding = command
+    return Command(tuple(words), tuple(assignments), tuple(files), expanding)
 
 
 def _matter(command: Command, budget: Budget, line: str) -> _Matter:

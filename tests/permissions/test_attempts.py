@@ -73,6 +73,18 @@ def test_a_command_of_the_shell_that_runs_what_is_in_its_words_is_not_allowed_by
     assert ask("printf '%s costs $5' x; [ -f x ]", rule("allow", "printf *"), rule("allow", "[ *")).allowed
 
 
+def test_a_value_that_bash_runs_is_not_allowed_by_a_rule_that_names_the_variable() -> None:
+    assert ask("RANDOM='a[$(rm x)]'", rule("allow", "RANDOM=*")).action == "ask"
+    assert ask("declare -i a; a='b[$(rm x)]'", rule("allow", "declare *"), rule("allow", "a=*")).action == "ask"
+    assert ask("PRICE='$5' git log", rule("allow", "PRICE=* git *")).allowed
+
+
+@pytest.mark.parametrize("line", ["eval echo *; eval echo '*'", "eval echo '*'; eval echo *", "eval echo *"])
+def test_a_word_in_quotes_does_not_speak_for_the_same_word_without_them(line: str) -> None:
+    assert ask(line, ALL, NO_RM).action == "ask"
+    assert ask("eval echo '*'; eval echo '*'", rule("allow", "eval *"), rule("deny", "rm x")).action == "allow"
+
+
 # ---------------------------------------------------------------- rules
 
 
