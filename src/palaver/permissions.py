@@ -56,13 +56,7 @@ def check_rule(given: Any, source: str = "session") -> dict[str, Any]:
     for wrong, right in _NEAR.items():
         if wrong in rule:
             raise BadRule(f"a rule has no field {wrong!r}; the contract calls it {right!r}")
-    for name in _FIELDS:
-        if not isinstance(rule.get(name), str) or not rule[name]:
-            raise BadRule(f"a rule needs a text {name!r}")
-    if rule["action"] not in ACTIONS:
-        raise BadRule(f"action is {', '.join(ACTIONS)}, not {edge.shown(rule['action'])}")
-    if rule["source"] not in SOURCES:
-        raise BadRule(f"source is {', '.join(SOURCES)}, not {edge.shown(rule['source'])}")
+    _check_fields(rule)
     globs.check(rule["pattern"])
     canonical.check({"permissions_granted": [rule]})  # as each turn keeps it: a rule must not keep turns from beginning
     added = rule.get("added_at")
@@ -71,21 +65,52 @@ def check_rule(given: Any, source: str = "session") -> dict[str, Any]:
     return rule
 
 
+def _check_fields(rule: dict[str, Any]) -> None:
+    for name in _FIELDS:
+        if not isinstance(rule.get(name), str) or not rule[name]:
+            raise BadRule(f"a rule needs a text {name!r}")
+    if rule["action"] not in ACTIONS:
+        raise BadRule(f"action is {', '.join(ACTIONS)}, not {edge.shown(rule['action'])}")
+    if rule["source"] not in SOURCES:
+        raise BadRule(f"source is {', '.join(SOURCES)}, not {edge.shown(rule['source'])}")
+
+
 def usable(stored: Any) -> list[dict[str, Any]]:
-    """The rules in what a session's column holds. What is no rule allows nothing, and is not an answer."""
-    found = []
-    for each in stored if isinstance(stored, list) else ():
-        try:
-            found.append(check_rule(each))
-        except BadValue:  # another program's; it stays where it is
-            continue
-    return [rule for rule in found if rule["source"] == "session"]
+    """The rules in what a session's column holds. What is no rule is another program's: it stays where it is."""
+    found = [_in_force(each) for each in stored] if isinstance(stored, list) else []
+    return [rule for rule in found if rule is not None and rule["source"] == "session"]
+
+
+def _in_force(given: Any) -> dict[str, Any] | None:
+    """A flaw takes an allow out of force. A deny or an ask stays in force as long as its four fields can be read."""
+    try:
+        return check_rule(given)
+    except BadValue:
+        return _still_strict(given) if isinstance(given, dict) else None
+
+
+def _still_strict(given: dict[str, Any]) -> dict[str, Any] | None:
+    rule = {"source": "session"} | given
+    try:
+        _check_fields(rule)
+    except BadRule:
+        return None
+    return _as_kept(rule) if rule["action"] != "allow" else None
+
+
+def _as_kept(rule: dict[str, Any]) -> dict[str, Any]:
+    """As a turn can keep it: where its other fields are too deep for that, without them."""
+    try:
+        canonical.check({"permissions_granted": [rule]})
+    except BadValue:
+        return {name: rule[name] for name in _FIELDS}
+    return rule
 
 
 def check_rules(given: Iterable[Any] | None, source: str) -> list[dict[str, Any]]:
     """The host's rules of one scope."""
     edge.text("source", source)
-    rules = [] if given is None else [check_rule(rule, source) for rule in edge.several("rules", given)]
+    rules = [] if given is None else [check_rule(rule, source) for rule in edge.several(source, given)]
     for rule in rules:
         if rule["source"] != source:
             raise BadRule(f"a {rule['source']} rule was given among the {source} rules")
@@ -104,8 +129,11 @@ def evaluate(
     """May this be done? `rules` of all scopes, each with its source; what it is about: a command, a path or a host."""
     edge.text("permission", permission)
     edge.flag("headless", headless)
-    edge.text_or_none("path", path)
-    edge.text_or_none("host", host)
+    _check_argv(argv)
+    _check_place("path", path)
+    _check_host(host)
+    if sum(given is not None for given in (argv, path, host)) > 1:
+        raise BadValue("ask about one of argv, path and host at a time: a rule is for one of them")
     for rule in edge.several("rules", rules):
         _refuse_broken(rule)
     line = argv if isinstance(argv, str) else None
@@ -117,6 +145,35 @@ def evaluate(
     else:
         found = _contest(voices)
     return _without_anybody(found) if headless else found
+
+
+def _check_argv(argv: Any) -> None:
+    if argv is None or isinstance(argv, str):
+        return
+    if not isinstance(argv, list | tuple) or not all(isinstance(word, str) for word in argv):
+        raise BadValue(f"argv is a shell line (a text) or one command (a list of texts), not {edge.shown(argv)}")
+
+
+def _check_place(name: str, given: Any) -> None:
+    if given is not None and "\0" in edge.text(name, given):
+        raise BadValue(f"{name} has a NUL in it, and no {name} has: {edge.shown(given)}")
+
+
+def _check_host(host: Any) -> None:
+    """A URL would be fitted by `*` alone, and slip through every deny of its host."""
+    _check_place("host", host)
+    if host is not None and "/" in host:
+        found = _host_of(host)
+        raise BadValue(f"host is {edge.shown(host)}; give the host alone{f', {edge.shown(found)}' if found else ''}")
+
+
+def _host_of(url: str) -> str | None:
+    from urllib.parse import urlsplit  # only for the sentence
+
+    try:
+        return urlsplit(url).hostname
+    except ValueError:
+        return None
 
 
 def _refuse_broken(rule: Any) -> None:
