@@ -195,6 +195,44 @@ def test_the_reason_says_where_a_denied_command_hides() -> None:
     assert "each of its 2 commands" in ask("git status; git log", GIT).reason
 
 
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("git status", "`git status` is allowed by the rule bash `git *` (session)"),
+        (["git", "a b"], "`git 'a b'` is allowed by the rule bash `git *` (session)"),
+        ("CI='a b' rm x; git log", "`CI='a b' rm x`"),
+        ("rm x", "`rm x` is denied by the rule bash `rm *` (project)"),
+        ("sudo rm 'a b'", "`rm 'a b'` in `sudo rm 'a b'` is denied by the rule bash `rm *` (project)"),
+        ("ls x", "`ls x` is to be asked about by the rule bash `ls *` (session)"),
+        ("mv x y", "`mv x y` is denied by the rule bash `mv *` (manifest), and nothing can loosen that"),
+        ("git log ~ *; rm ~ '*.txt'", "`rm ~ *.txt` is denied"),
+    ],
+)
+def test_the_reason_says_both_the_command_and_the_rule(line: str | list[str], said: str) -> None:
+    rules = [GIT, rule("deny", "rm *", "project"), rule("ask", "ls *"), rule("deny", "mv *", "manifest")]
+    assert said in ask(line, *rules, rule("ask", "CI=*")).reason
+
+
+def test_the_reason_for_a_path_a_host_and_a_capability_says_the_rule() -> None:
+    said = [permissions.evaluate("bash", [ALL], **about).reason for about in ({"path": "/a"}, {"host": "b.org"}, {})]
+    by = "is allowed by the rule bash `*` (session)"
+    assert said == [f"`/a` {by}", f"`b.org` {by}", f"it {by}"]
+
+
+@pytest.mark.parametrize("line", ["npm run build && npm test", 'echo "$HOME" > x'])
+def test_the_reason_says_that_a_rule_names_the_whole_line(line: str) -> None:
+    for action, said in [("allow", "allowed"), ("deny", "denied")]:
+        reason = ask(line, rule(action, line)).reason
+        assert reason == f"the whole line is {said} by the rule bash `{line}` (session)"
+
+
+def test_a_reason_cannot_act_on_the_terminal() -> None:
+    for argv in (["git", "\x1b[2J\u202e", "x\ny"], "git \x1b[2J\u202e 'x\ny'"):
+        for answer in (ask(argv, GIT), ask(argv), ask(argv, NO_RM, ALL), ask(argv, rule("deny", "git \x1b*"))):
+            assert answer.reason.isprintable(), ascii(answer.reason)
+    assert "\\u{1b}[2J\\u{202e}" in ask(["git", "\x1b[2J\u202e"], GIT).reason
+
+
 # ---------------------------------------------------------------- through a session
 
 
