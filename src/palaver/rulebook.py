@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from . import canonical, edge, permissions
 from .clock import now_ms
-from .core import heads, prelude, turns
+from .core import damage, heads, prelude, turns
 from .db.database import Tx
 from .db.queries import Q
 from .errors import BadRule, SessionNotFound
@@ -35,7 +35,7 @@ class Rulebook:
         if rule["source"] != "session":
             raise BadRule(f"{rule['source']} rules are the host's; only session rules are stored")
         with self._store.db.write(hard=True) as tx:
-            rules = _as_list(_read(tx, self._session_id))
+            rules = _read(tx, self._session_id)
             known = next((each for each in rules if isinstance(each, dict) and _same(each, rule)), None)
             if known is not None:
                 return dict(known)
@@ -51,7 +51,7 @@ class Rulebook:
         wanted = {"permission": permission, "pattern": pattern, "action": action}
         wanted = {key: value for key, value in wanted.items() if value is not None}
         with self._store.db.write(hard=True) as tx:
-            rules = _as_list(_read(tx, self._session_id))
+            rules = _read(tx, self._session_id)
             kept = [rule for rule in rules if not isinstance(rule, dict) or not wanted.items() <= rule.items()]
             if len(kept) < len(rules):
                 self._write(tx, kept, "revoke", wanted)
@@ -81,17 +81,18 @@ class Rulebook:
         turns.record_event(tx, head, kind, None, data)
 
 
-def _read(tx: Tx, session_id: str) -> Any:
+def _read(tx: Tx, session_id: str) -> list[Any]:
+    """What another program put among them stays; a column that is no list is not ours to replace, nor to answer by."""
     row = tx.one(Q.get_permissions, session=session_id)
     if row is None:
         raise SessionNotFound(session_id)
-    return canonical.parse(row[0])
-
-
-def _as_list(rules: Any) -> Sequence[Any]:
-    """What another program put among them stays; a column that is no list is not ours to replace."""
+    (stored,) = row
+    rules = damage.parsed(stored)
     if not isinstance(rules, list):
-        raise BadRule("permissions_json of this session is not a list of rules; mend it first (nothing was changed)")
+        raise BadRule(
+            "permissions_json of this session is not a list of rules, and may have held one that denies; mend it first"
+            " (nothing is allowed, and nothing was changed)"
+        )
     return rules
 
 

@@ -240,6 +240,8 @@ class _Reader:
     def _finish(self) -> None:
         if self._words and self._words[0] in _TAKES_NAMES and any(map(_may_run, self._words)):
             raise Unreadable(f"a subscript that `{self._words[0]}` may run")
+        if any(map(_may_run, self._assignments)):  # bash reckons with the value of RANDOM, and after `declare -i`
+            raise Unreadable("a subscript in an assignment that may be run")
         if self._words or self._assignments or self._files:
             self.commands.append(Command(self._words, self._assignments, self._files, self._expanding))
         self._needs_command = False

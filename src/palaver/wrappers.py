@@ -98,7 +98,6 @@ def _behind(command: Command, budget: Budget, depth: int) -> Iterator[Command]:
 
 def _run_by(name: str, command: Command, budget: Budget) -> Iterator[Command]:
     """The commands that this one runs itself."""
-    every = len(command.words)
     if name in _WRAPPERS:
         yield from _wrapped(name, command, budget)
     elif name in _SHELLS:
@@ -106,11 +105,12 @@ def _run_by(name: str, command: Command, budget: Budget) -> Iterator[Command]:
     elif name in _OTHER_SHELLS:
         raise Unreadable(f"what `{name}` runs")
     elif name == "eval":
-        yield from _read(" ".join(_as_written(command, every)[1:]).removeprefix("-- "), budget)
+        yield from _read(" ".join(_operands(command)), budget)
     elif name == "trap":
-        yield from _read(" ".join(_as_written(command, 2)[1:2]), budget)
+        _refuse_options_of_trap(command)
+        yield from _read("".join(_operands(command, 1)), budget)
     elif name == "alias":
-        for word in _as_written(command, every)[1:]:
+        for word in _operands(command):
             yield from _read(word.partition("=")[2], budget)
 
 
@@ -120,6 +120,20 @@ def _read(text: str, budget: Budget) -> Iterator[Command]:
     yield from line.commands
     if line.unread is not None:
         raise Unreadable(f"{line.unread} of `{text[:40]}`")
+
+
+def _operands(command: Command, most: int | None = None) -> Sequence[str]:
+    """What stands behind the name, and behind a `--` that ends the options; of these the first so many."""
+    words = command.words
+    start = 2 if len(words) > 1 and words[1] == "--" else 1
+    return _as_written(command, len(words) if most is None else start + most)[start:]
+
+
+def _refuse_options_of_trap(command: Command) -> None:
+    """With `-` alone it sets back what was set."""
+    for word in command.words[1:2]:
+        if word.startswith("-") and word not in ("-", "--"):
+            raise Unreadable(f"`trap` with `{word[:40]}`")
 
 
 def _as_written(command: Command, end: int) -> Sequence[str]:

@@ -40,9 +40,20 @@ def test_a_rule_is_added_shown_and_taken_away(cli: Cli) -> None:
     assert column(cli) == "[]"
 
 
-def test_a_permission_alone_is_for_everything(cli: Cli) -> None:
-    (rule,) = cli.json("permit", "ticket-7", "bash")["rules"]
+def test_a_permission_alone_grants_nothing_and_says_how_to_grant_everything(cli: Cli) -> None:
+    for option in ([], ["--allow"], ["--deny"], ["--ask"]):
+        assert "palaver permit ticket-7 bash '*'" in cli.refused("permit", "ticket-7", "bash", *option, code=2)
+    assert column(cli) == "[]"
+    (rule,) = cli.json("permit", "ticket-7", "bash", "*")["rules"]
     assert (rule["pattern"], rule["action"]) == ("*", "allow")
+
+
+@pytest.mark.parametrize("options", [("--deny", "--allow"), ("--ask", "--deny"), ("--allow", "--ask", "--deny")])
+def test_one_action_at_a_time(cli: Cli, options: tuple[str, ...]) -> None:
+    assert "do not go together" in cli.refused("permit", "ticket-7", "bash", "git *", *options, code=2)
+    assert "do not go together" in cli.refused("permit", "ticket-7", *options, code=2)
+    assert "which permission" in cli.refused("permit", "ticket-7", options[0], code=2)
+    assert column(cli) == "[]"
 
 
 @pytest.mark.parametrize("action", ["allow", "deny", "ask"])
@@ -75,17 +86,19 @@ def test_what_cannot_be_is_refused(cli: Cli) -> None:
 
 
 def test_an_archived_session_is_shown_but_not_changed(cli: Cli) -> None:
-    cli.ok("permit", "ticket-7", "bash")
+    cli.ok("permit", "ticket-7", "bash", "*")
     cli.ok("archive", "ticket-7")
-    assert "archived" in cli.refused("permit", "ticket-7", "write", code=5)
+    assert "archived" in cli.refused("permit", "ticket-7", "write", "*", code=5)
     assert "archived" in cli.refused("permit", "ticket-7", "bash", "--remove", code=5)
     assert "1 rule" in cli.ok("permit", "ticket-7")
 
 
-def test_taking_away_what_is_not_there_changes_nothing(cli: Cli) -> None:
+def test_taking_away_what_is_not_there_says_so_and_changes_nothing(cli: Cli) -> None:
     cli.ok("permit", "ticket-7", "bash", "git *")
     before = column(cli)
-    assert "1 rule" in cli.ok("permit", "ticket-7", "bash", "ls *", "--remove")
+    assert "no rule bash ls *" in cli.refused("permit", "ticket-7", "bash", "ls *", "--remove", code=1)
+    assert "no rule bash *;" in cli.refused("permit", "ticket-7", "bash", "--remove", code=1)
+    assert "no rule deny bash git *" in cli.refused("permit", "ticket-7", "bash", "git *", "--deny", "--remove", code=1)
     assert column(cli) == before
 
 

@@ -245,6 +245,9 @@ DENIED = [  # everything is allowed, and `rm *` is denied
     "eval -- 'rm x'",
     "eval \"eval 'rm x'\"",
     "trap 'rm x' EXIT",
+    "trap -- 'rm x' EXIT",
+    "eval -- 'rm x'",
+    "eval -- rm x",
     "alias ls='rm x'",
     "rm $x",  # it cannot be parsed, but what was read is denied
     "ls; rm $x",
@@ -254,6 +257,13 @@ DENIED = [  # everything is allowed, and `rm *` is denied
 ASKED = [  # under the same rules: it cannot be parsed, and might be `rm`
     "ls $(rm x)",
     "ls `rm x`",
+    "trap -x 'rm x' EXIT",
+    "trap -p -- 'rm x' EXIT",
+    "trap -- rm* EXIT",
+    "RANDOM='a[$(rm x)]'",
+    "OPTIND='a[`rm x`]'",
+    "declare -i a; a='b[$(rm x)]'",
+    "RANDOM='a[$(rm x)]' ls",
     "r$x m",
     "$x",
     "ls <<x\nx",

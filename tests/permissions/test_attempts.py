@@ -73,6 +73,18 @@ def test_a_command_of_the_shell_that_runs_what_is_in_its_words_is_not_allowed_by
     assert ask("printf '%s costs $5' x; [ -f x ]", rule("allow", "printf *"), rule("allow", "[ *")).allowed
 
 
+def test_a_value_that_bash_runs_is_not_allowed_by_a_rule_that_names_the_variable() -> None:
+    assert ask("RANDOM='a[$(rm x)]'", rule("allow", "RANDOM=*")).action == "ask"
+    assert ask("declare -i a; a='b[$(rm x)]'", rule("allow", "declare *"), rule("allow", "a=*")).action == "ask"
+    assert ask("PRICE='$5' git log", rule("allow", "PRICE=* git *")).allowed
+
+
+@pytest.mark.parametrize("line", ["eval echo *; eval echo '*'", "eval echo '*'; eval echo *", "eval echo *"])
+def test_a_word_in_quotes_does_not_speak_for_the_same_word_without_them(line: str) -> None:
+    assert ask(line, ALL, NO_RM).action == "ask"
+    assert ask("eval echo '*'; eval echo '*'", rule("allow", "eval *"), rule("deny", "rm x")).action == "allow"
+
+
 # ---------------------------------------------------------------- rules
 
 
@@ -181,6 +193,44 @@ def test_the_reason_says_where_a_denied_command_hides() -> None:
     assert "`rm x` in `sudo rm x`" in ask("ls; sudo rm x", ALL, NO_RM).reason
     assert "cannot be parsed" in ask("ls $x", ALL, NO_RM).reason
     assert "each of its 2 commands" in ask("git status; git log", GIT).reason
+
+
+@pytest.mark.parametrize(
+    ("line", "said"),
+    [
+        ("git status", "`git status` is allowed by the rule bash `git *` (session)"),
+        (["git", "a b"], "`git 'a b'` is allowed by the rule bash `git *` (session)"),
+        ("CI='a b' rm x; git log", "`CI='a b' rm x`"),
+        ("rm x", "`rm x` is denied by the rule bash `rm *` (project)"),
+        ("sudo rm 'a b'", "`rm 'a b'` in `sudo rm 'a b'` is denied by the rule bash `rm *` (project)"),
+        ("ls x", "`ls x` is to be asked about by the rule bash `ls *` (session)"),
+        ("mv x y", "`mv x y` is denied by the rule bash `mv *` (manifest), and nothing can loosen that"),
+        ("git log ~ *; rm ~ '*.txt'", "`rm ~ *.txt` is denied"),
+    ],
+)
+def test_the_reason_says_both_the_command_and_the_rule(line: str | list[str], said: str) -> None:
+    rules = [GIT, rule("deny", "rm *", "project"), rule("ask", "ls *"), rule("deny", "mv *", "manifest")]
+    assert said in ask(line, *rules, rule("ask", "CI=*")).reason
+
+
+def test_the_reason_for_a_path_a_host_and_a_capability_says_the_rule() -> None:
+    said = [permissions.evaluate("bash", [ALL], **about).reason for about in ({"path": "/a"}, {"host": "b.org"}, {})]
+    by = "is allowed by the rule bash `*` (session)"
+    assert said == [f"`/a` {by}", f"`b.org` {by}", f"it {by}"]
+
+
+@pytest.mark.parametrize("line", ["npm run build && npm test", 'echo "$HOME" > x'])
+def test_the_reason_says_that_a_rule_names_the_whole_line(line: str) -> None:
+    for action, said in [("allow", "allowed"), ("deny", "denied")]:
+        reason = ask(line, rule(action, line)).reason
+        assert reason == f"the whole line is {said} by the rule bash `{line}` (session)"
+
+
+def test_a_reason_cannot_act_on_the_terminal() -> None:
+    for argv in (["git", "\x1b[2J\u202e", "x\ny"], "git \x1b[2J\u202e 'x\ny'"):
+        for answer in (ask(argv, GIT), ask(argv), ask(argv, NO_RM, ALL), ask(argv, rule("deny", "git \x1b*"))):
+            assert answer.reason.isprintable(), ascii(answer.reason)
+    assert "\\u{1b}[2J\\u{202e}" in ask(["git", "\x1b[2J\u202e"], GIT).reason
 
 
 # ---------------------------------------------------------------- through a session

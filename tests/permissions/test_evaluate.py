@@ -7,8 +7,9 @@ from typing import Any
 
 import pytest
 
+import palaver
 from palaver import permissions
-from palaver.errors import BadRule
+from palaver.errors import BadRule, BadValue
 from palaver.permissions import Answer, check_rule, check_rules
 
 Rule = dict[str, Any]
@@ -124,10 +125,49 @@ def test_a_capability_as_such_is_only_meant_by_a_star(pattern: str, fits: bool) 
     assert permissions.evaluate("network", [rule("allow", pattern, "network")]).allowed is fits
 
 
-def test_a_rule_must_fit_everything_that_is_asked_about() -> None:
-    rules = [rule("allow", "*.org")]
-    assert permissions.evaluate("bash", rules, argv="curl example.org", host="example.org").allowed
-    assert permissions.evaluate("bash", rules, argv="curl example.com", host="example.org").action == "ask"
+@pytest.mark.parametrize(
+    "about",
+    [{"argv": "rm x", "host": "example.org"}, {"argv": ["rm"], "path": "/x"}, {"path": "/x", "host": "example.org"}],
+    ids=str,
+)
+def test_one_thing_is_asked_about_at_a_time(about: dict[str, Any]) -> None:
+    """A deny of `rm *` does not fit a host; together with one it would deny nothing."""
+    with pytest.raises(BadValue, match="one of argv, path and host"):
+        permissions.evaluate("bash", [rule("allow"), rule("deny", "rm *")], **about)
+
+
+@pytest.mark.parametrize(
+    "argv",
+    [5, [1, 2], ["rm", None], b"x", [b"rm"], {"a": 1}, {"rm"}, iter(["rm"]), True],
+    ids=lambda argv: str(argv)[:10],
+)
+def test_a_command_is_a_text_or_a_list_of_texts(argv: Any) -> None:
+    with pytest.raises(BadValue, match="argv is"):
+        permissions.evaluate("bash", [rule("allow")], argv=argv)
+    assert permissions.evaluate("bash", [rule("allow", "git *")], argv=("git", "log")).allowed
+
+
+@pytest.mark.parametrize(
+    ("about", "said"),
+    [
+        ({"path": "/etc\0/passwd"}, "path .* NUL"),
+        ({"host": "a\0.org"}, "host .* NUL"),
+        ({"host": "http://a.example.com"}, "give the host alone, 'a.example.com'"),
+        ({"host": "https://a.example.com:80/x?y"}, "give the host alone, 'a.example.com'"),
+        ({"host": "http://u@[::1"}, "give the host alone"),
+        ({"host": "//a.example.com/x"}, "give the host alone, 'a.example.com'"),
+    ],
+    ids=str,
+)
+def test_what_is_no_path_and_no_host_is_refused_with_a_sentence(about: dict[str, Any], said: str) -> None:
+    with pytest.raises(BadValue, match=said):
+        permissions.evaluate("bash", [rule("allow"), rule("deny", "*.example.com")], **about)
+
+
+@pytest.mark.parametrize("source", ["project", "manifest"])
+def test_rules_that_are_none_are_named_as_the_caller_names_them(store: palaver.Store, source: str) -> None:
+    with pytest.raises(BadValue, match=f"^{source} is a list"):
+        store.sessions.create("coder").permissions.evaluate("bash", **{source: "x"})
 
 
 @pytest.mark.parametrize("path", ["../x", "//etc/passwd", "/", "", "a/../../b"])

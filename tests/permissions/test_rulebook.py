@@ -219,6 +219,35 @@ def test_a_rule_that_names_no_source_is_the_sessions(session: palaver.Session, p
     assert (answer.action, answer.source) == ("deny", "session")
 
 
+FLAWS: list[dict[str, Any]] = [
+    {"added_at": "2024-01-01"},
+    {"added_at": -1},
+    {"added_at": None},
+    {"effect": "deny"},
+    {"scope": "session", "tool": 5},
+]
+
+
+@pytest.mark.parametrize("action", ["deny", "ask"])
+@pytest.mark.parametrize("flaw", FLAWS, ids=json.dumps)
+def test_a_stored_deny_with_a_flaw_beside_its_four_fields_still_denies(
+    session: palaver.Session, path: str, action: str, flaw: dict[str, Any]
+) -> None:
+    strict = {"permission": "bash", "pattern": "rm *", "action": action, "source": "session", **flaw}
+    put(path, json.dumps([{"permission": "bash", "pattern": "*", "action": "allow", "source": "session"}, strict]))
+    answer = session.permissions.evaluate("bash", argv="rm x")
+    assert (answer.action, answer.rule) == (action, strict)
+    assert strict in session.permissions.list()
+    turn = session.turn("hello")
+    turn.seal()
+    assert session.permissions.evaluate("bash", argv="ls").allowed
+
+
+def test_a_stored_allow_with_a_flaw_allows_nothing(session: palaver.Session, path: str) -> None:
+    put(path, json.dumps([{"permission": "bash", "pattern": "*", "action": "allow", "effect": "deny"}]))
+    assert session.permissions.evaluate("bash", argv="ls").action == "ask"
+
+
 NO_LISTS = ['{"permission":"bash"}', '"text"', "5", "true", "not json", ""]
 
 
@@ -234,6 +263,21 @@ def test_a_column_that_is_no_list_is_said_clearly_and_left_alone(
         assert session.permissions.evaluate("bash").action in ("ask", "deny")
     except PalaverError as said:
         assert str(said)
+
+
+@pytest.mark.parametrize("text", [*NO_LISTS, "null"])
+def test_a_column_that_is_no_list_may_have_held_a_deny_and_nothing_is_allowed(
+    session: palaver.Session, path: str, text: str
+) -> None:
+    put(path, text)
+    everything = [{"permission": "*", "pattern": "*", "action": "allow"}]
+    with pytest.raises(BadRule, match="permissions_json of this session is not a list of rules"):
+        session.permissions.evaluate("bash", argv="rm x", project=everything)
+    with pytest.raises(BadRule, match="is not a list of rules"):
+        session.permissions.list()
+    session.turn("hello").seal()
+    session.commit("and more")
+    assert len(session.messages()) == 2
 
 
 @pytest.mark.parametrize("text", [*NO_LISTS, *map(json.dumps, ODD_LISTS)])
