@@ -17,7 +17,8 @@ import pytest
 
 import palaver
 from palaver import aio
-from palaver.db import privatecopy
+from palaver.db import privatecopy, source
+from palaver.db.reading import ReadOnlyDatabase
 from palaver.rulebook import Rulebook
 from tests.contract.support import make_foreign
 from tests.forked import in_a_fork
@@ -589,6 +590,13 @@ def test_a_store_that_is_said_something_about_says_it_in_the_log(place: Path) ->
     assert "is read from a private copy" in done.stderr
 
 
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a read-only file system that somebody can write elsewhere."""
+    monkeypatch.setattr("palaver.db.filesystem.can_write", lambda path: False)
+    monkeypatch.setattr("palaver.db.filesystem.is_mounted_readonly", lambda path: True)
+
+
 def test_what_was_read_while_the_file_changed_is_not_believed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a read-only file system that somebody can write elsewhere."""
     session_id = fill(place)
@@ -601,3 +609,31 @@ def test_what_was_read_while_the_file_changed_is_not_believed(place: Path, monke
                 with palaver.open(place) as writer:
                     writer.sessions.get(session_id).commit("three")
             assert len(reader.sessions.get(session_id).messages()) == 3
+
+
+def test_a_torn_read_is_not_believed_either_when_another_thread_found_the_change_first(
+    place: Path, frozen: None
+) -> None:
+    session_id = fill(place)
+    with palaver.open(place, readonly=True) as reader:
+        with pytest.raises(palaver.StoreError, match="read it again"), reader.db.read() as tx:
+            assert tx.generation()
+            with palaver.open(place) as writer:
+                writer.sessions.get(session_id).commit("three")
+            other = threading.Thread(target=lambda: reader.sessions.get(session_id).messages())
+            other.start()
+            other.join(60)
+        assert len(reader.sessions.get(session_id).messages()) == 3
+
+
+def test_rows_of_ones_own_query_are_not_believed_if_the_file_changed_meanwhile(place: Path, frozen: None) -> None:
+    session_id = fill(place)
+    with palaver.open(place, readonly=True) as reader:
+        assert isinstance(reader.db, ReadOnlyDatabase)
+        _, rows = reader.db.query("SELECT id FROM chat_messages")
+        next(rows)
+        with palaver.open(place) as writer:
+            writer.sessions.get(session_id).commit("three")
+        with pytest.raises(palaver.StoreError, match="read it again"):
+            list(rows)
+        assert len(list(reader.db.query("SELECT id FROM chat_messages")[1])) == 3
