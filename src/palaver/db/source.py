@@ -126,7 +126,7 @@ def _frozen(path: str) -> Source:
 def _copied(path: str, timeout: float, source: apsw.Connection | None, why: str) -> tuple[Source, apsw.Connection]:
     copy = privatecopy.PrivateCopy(path)
     try:
-        seen = copy.take_files(timeout) if source is None else copy.take_snapshot(source)
+        seen = copy.take_files(timeout) if source is None else copy.take_snapshot(source, timeout)
         _bring_up(copy.file, path)
         made = Source(path, copy.file, _WRITABLE, seen=seen, copy=copy, note=_note(path, why))
         return made, made.connect()
