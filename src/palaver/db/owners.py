@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ..clock import monotonic, now_ms
 from . import locks
@@ -64,13 +64,20 @@ class FileLife:
         found = locks.look(self._folder, owner)
         if found != locks.MISSING:
             if found == locks.HELD:
-                locks.take_back(self._folder, owner)
+                self._take_back(owner)
             return found == locks.FREE
         if _is_of_old(tx, owner):
             return True
         with _told(self._folder):
             missed = locks.first_missed(self._folder, owner, noting=True)
+            if missed is None and locks.look(self._folder, owner) == locks.HELD:  # it came back before our note
+                locks.take_back(self._folder, owner)
         return missed is not None and missed >= _LOOKS
+
+    def _take_back(self, owner: str) -> None:
+        """Where we may not, the note stays for who may: for us the owner lives either way."""
+        with _told(self._folder or ""), suppress(PermissionError):
+            locks.take_back(self._folder or "", owner)
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:
         """Otherwise the file stays, without its lock: a sign that we are gone, for whoever ends our turns."""
@@ -131,7 +138,8 @@ class Onlooker:
             return found == locks.FREE
         if _is_of_old(tx, owner):
             return True
-        since = locks.first_missed(self._folder, owner, noting=False) or 0.0
+        with _told(self._folder):
+            since = locks.first_missed(self._folder, owner, noting=False) or 0.0
         return max(since, monotonic() - self._missed.setdefault(owner, monotonic())) >= _LOOKS
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:
