@@ -309,8 +309,24 @@ def look(folder: str, owner: str) -> int:
 
 def is_ours(owner: str) -> bool:
     """A store of this process is signed in under this name."""
-    signs = [sign for sign in _kept() if isinstance(sign, OwnerFile) and sign.fd >= 0]
-    return any(os.path.basename(sign.path) == owner for sign in signs)
+    return owner in _ours()
+
+
+def _ours() -> set[str]:
+    return {sign.owner for sign in _kept() if isinstance(sign, OwnerFile) and sign.fd >= 0}
+
+
+def has_only_ours(folder: str) -> bool:
+    """There is no sign of another process in it, living or dead; or there is no such folder."""
+    refuse_link(folder)
+    try:
+        found = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except OSError as error:
+        raise told(error, folder, "nobody can tell whether its writers live") from None
+    ours = _ours()
+    return all(name in ours or name.endswith(_MISSED) for name in found)
 
 
 def first_missed(folder: str, owner: str, *, noting: bool) -> float | None:
