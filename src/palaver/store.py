@@ -298,9 +298,9 @@ class Store:
         journal; what was missing or said something else. `fix=False` only compares."""
         from .core import rebuilding
 
-        self._refuse_if_readonly()
         edge.text_or_none("session_id", session_id)
-        edge.flag("fix", fix)
+        if edge.flag("fix", fix):
+            self._refuse_if_readonly()
         if self.db is self._engine:
             raise Refused('this store keeps no journal; one that is begun with events="full" does')
         with self.db.read() as tx:
@@ -315,7 +315,7 @@ class Store:
 
         scratch = SqliteDatabase(":memory:")
         try:
-            with self._engine.write(hard=True) as tx:
+            with self._engine.write(hard=True) if fix else self._engine.read() as tx:
                 problem = rebuilding.replay(tx, session_id, scratch, journal.LOGGED)
                 with scratch.read() as made:
                     return [problem] if problem else list(rebuilding.compare(tx, session_id, made, fix=fix))

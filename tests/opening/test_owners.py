@@ -26,6 +26,7 @@ turn = session.turn("Two?")
 turn.append([{"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "Half a sen"}])
 import os; os._exit(9)
 """
+QUICKLY = "from palaver.cli import tail\ntail._CALM = 0.01\n"
 SIGN = "1-own"
 
 
@@ -100,6 +101,28 @@ def test_who_asks_whose_a_sign_is_may_do_so_while_another_thread_opens_a_store(t
         for file in made:
             file.close()
     assert len(made) == 500
+
+
+TAIL = """
+os.umask(0)
+with palaver.open(path, readonly=True) as store:
+    [info] = store.sessions.list().sessions
+    session = store.sessions.get(info.id)
+    follower = tail.Follower(store, session, session.snapshot()[1], path + "-owners")
+    follower.on_silence = lambda: print("silence", end=" ")
+    print([event.kind for event in follower.events(forever=False)], len(store.abandoned()))
+"""
+
+
+def test_tail_of_another_users_store_ends_when_nothing_comes(tmp_path: Path) -> None:
+    """Whether its writer lives is not theirs to know."""
+    place = tmp_path / "store" / "talks.db"
+    place.parent.mkdir(mode=0o755)
+    with palaver.open(place) as store:
+        store.sessions.create("coder").turn("Hi?").write({"type": "start"})
+        for end in ("", "-wal", "-shm"):
+            os.chmod(f"{place}{end}", 0o644)
+        assert as_nobody(TAIL, place, before=QUICKLY) == "silence [] 0"
 
 
 # ---------------------------------------------------------------- a copy without its owners

@@ -485,7 +485,9 @@ except palaver.StoreError as error:
 def test_a_store_that_may_not_be_read_says_so(place: Path) -> None:
     fill(place)
     os.chmod(place, 0o600)
-    assert as_nobody(REFUSED, place).startswith("StoreReadOnly") and copies(place) == []
+    said = as_nobody(REFUSED, place)
+    assert said.startswith("StoreReadOnly") and copies(place) == []
+    assert f"{place}: Permission denied" in said
     os.chmod(place.parent, 0o700)
     said = as_nobody(REFUSED, place)
     assert said.startswith("NotAStore") and "Permission denied" in said
@@ -494,9 +496,11 @@ def test_a_store_that_may_not_be_read_says_so(place: Path) -> None:
 def test_a_log_that_may_not_be_read_is_an_error_never_a_shorter_store(place: Path) -> None:
     leave_killed(place)
     os.chmod(place, 0o644)
-    assert as_nobody(REFUSED, place).startswith("StoreReadOnly")
+    said = as_nobody(REFUSED, place)
+    assert said.startswith("StoreReadOnly") and f"{place}-wal and {place}-shm may not be read" in said
     os.unlink(f"{place}-shm")
-    assert as_nobody(REFUSED, place).startswith("StoreReadOnly")
+    said = as_nobody(REFUSED, place)
+    assert said.startswith("StoreReadOnly") and f"{place}-wal: Permission denied" in said
 
 
 # ---------------------------------------------------------------- private copies
@@ -649,7 +653,7 @@ def test_a_connection_that_could_not_be_set_up_leaves_the_log_as_it_is(
     with pytest.raises(KeyboardInterrupt):
         palaver.open(place, readonly=True)
     with pytest.raises(apsw.ConnectionClosedError):
-        opened[0].in_transaction
+        opened[0].changes()
     assert everything(place.parent) == before
 
 

@@ -35,9 +35,9 @@ def permit(call: Call, session: str, permission: str | None, pattern: str, actio
 
     A pattern for commands fits one command, never a shell line that begins with it. Rules of a manifest or a project
     are the host's; they are not kept here."""
-    _, found = call.session(session)
     if permission is None and remove:
         raise Stop(USAGE, "say which permission to remove", "Usage")
+    _, found = call.session(session, readonly=permission is None)
     if permission is not None and remove:
         found.permissions.remove(permission, pattern)
     elif permission is not None:

@@ -355,6 +355,21 @@ def remove(folder: str, owner: str) -> None:
             os.unlink(_beside(folder, owner + end))
 
 
+def are_hidden(folder: str) -> bool:
+    """The signs in it are another user's, and may not be looked at: whether who made them lives cannot be told."""
+    refuse_link(folder)
+    try:
+        found = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:
+        return True
+    except OSError as error:
+        raise told(error, folder, "nobody can tell whether its writers live") from None
+    signs = [os.path.join(folder, name) for name in found if not name.endswith((_MISSED, _FRESH))]
+    return any(os.path.exists(sign) and not os.access(sign, os.R_OK) for sign in signs)
+
+
 def _beside(folder: str, name: str) -> str:
     """Of a file in the owners' folder."""
     refuse_link(folder)

@@ -109,7 +109,8 @@ class PrivateCopy:
 
     def _explain(self, error: OSError) -> NoReturn:
         refuse_too_many(error, self._original)
-        said = f"{self._original} must be copied to be read here, and that failed: {error.strerror}"
+        which = f"{error.filename}: " if error.filename else ""
+        said = f"{self._original} must be copied to be read here, and that failed: {which}{error.strerror}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StoreFull(f"{said}; free some space where temporary files lie (TMPDIR)") from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT):
