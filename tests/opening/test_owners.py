@@ -112,6 +112,16 @@ with palaver.open(path, readonly=True) as store:
     follower.on_silence = lambda: print("silence", end=" ")
     print([event.kind for event in follower.events(forever=False)], len(store.abandoned()))
 """
+HIDDEN = """
+    looks = []
+    def are_hidden(folder):
+        looks.append(folder)
+        if len(looks) > 30:
+            print("it goes on")
+            sys.exit()
+        return False
+    tail.locks.are_hidden = are_hidden
+"""
 
 
 def test_tail_of_another_users_store_ends_when_nothing_comes(tmp_path: Path) -> None:
@@ -123,6 +133,18 @@ def test_tail_of_another_users_store_ends_when_nothing_comes(tmp_path: Path) -> 
         for end in ("", "-wal", "-shm"):
             os.chmod(f"{place}{end}", 0o644)
         assert as_nobody(TAIL, place, before=QUICKLY) == "silence [] 0"
+
+
+def test_a_tail_that_takes_hidden_signs_for_seen_ones_waits_for_ever(tmp_path: Path) -> None:
+    """Planted: nobody's signs are hidden. Counted, not timed: it looks for the dead more often than it may."""
+    place = tmp_path / "store" / "talks.db"
+    place.parent.mkdir(mode=0o755)
+    planted = TAIL.replace("    follower.on_silence", HIDDEN + "    follower.on_silence")
+    with palaver.open(place) as store:
+        store.sessions.create("coder").turn("Hi?").write({"type": "start"})
+        for end in ("", "-wal", "-shm"):
+            os.chmod(f"{place}{end}", 0o644)
+        assert as_nobody(planted, place, before=QUICKLY) == "it goes on"
 
 
 # ---------------------------------------------------------------- a copy without its owners

@@ -323,6 +323,8 @@ def has_only_ours(folder: str) -> bool:
         found = os.listdir(folder)
     except (FileNotFoundError, NotADirectoryError):
         return True
+    except PermissionError:  # what may not be looked at is no sign of death
+        return False
     except OSError as error:
         raise told(error, folder, "nobody can tell whether its writers live") from None
     ours = _ours()
