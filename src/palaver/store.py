@@ -287,8 +287,6 @@ class Store:
         edge.flag("fix", fix)
         if fix:
             self._refuse_if_readonly()
-            with self.db.write() as tx:  # who may not write learns it before the long look
-                tx.one(Q.any_pruned)
             return verify.fix(self.db, progress)
         with self.db.read() as tx:
             return verify.check(tx, progress)
@@ -298,9 +296,9 @@ class Store:
         journal; what was missing or said something else. `fix=False` only compares."""
         from .core import rebuilding
 
-        self._refuse_if_readonly()
         edge.text_or_none("session_id", session_id)
-        edge.flag("fix", fix)
+        if edge.flag("fix", fix):
+            self._refuse_if_readonly()
         if self.db is self._engine:
             raise Refused('this store keeps no journal; one that is begun with events="full" does')
         with self.db.read() as tx:
@@ -315,7 +313,7 @@ class Store:
 
         scratch = SqliteDatabase(":memory:")
         try:
-            with self._engine.write(hard=True) as tx:
+            with self._engine.write(hard=True) if fix else self._engine.read() as tx:
                 problem = rebuilding.replay(tx, session_id, scratch, journal.LOGGED)
                 with scratch.read() as made:
                     return [problem] if problem else list(rebuilding.compare(tx, session_id, made, fix=fix))

@@ -36,6 +36,9 @@ LOOKING = [
     ("export",),
     ("verify",),
     ("sql", "SELECT count(*) FROM turns"),
+    ("context", "@"),
+    ("queue", "@"),
+    ("permit", "@"),
 ]
 
 
@@ -117,3 +120,27 @@ def test_a_note_is_a_sentence_for_people_and_json_for_programs(left: Cli) -> Non
 def test_a_command_that_writes_says_why_it_cannot_on_a_readonly_file_system(left: Cli) -> None:
     done = on_a_readonly_mount(left, "undo", "@")
     assert done.code == 4 and done.err.startswith("palaver: ") and "Read-only file system" in done.err
+
+
+def test_doctor_looks_where_nothing_can_be_written_and_seals_nothing(left: Cli) -> None:
+    before = files(left)
+    assert "1 streaming" in left.ok("doctor")
+    assert files(left) == before
+    done = on_a_readonly_mount(left, "doctor", "--json")
+    assert done.code == 1 and done.json()["opens"]
+    assert [one["check"] for one in done.json()["findings"] if not one["ok"]] == ["permissions", "locks"]
+
+
+def test_rebuild_check_only_looks(tmp_path: Path) -> None:
+    (tmp_path / "store").mkdir(mode=0o700)
+    cli = Cli(tmp_path, tmp_path / "store" / "talks.db", NO_COLOR="1")
+    with palaver.open(tmp_path / "store" / "talks.db", events="full") as store:
+        store.sessions.create("coder").commit("One?")
+    done = on_a_readonly_mount(cli, "rebuild", "--check")
+    assert (done.code, done.out) == (0, "every row is as it was written\n")
+    with sqlite3.connect(tmp_path / "store" / "talks.db") as db:
+        db.execute("UPDATE chat_messages SET role = 'system'")
+    db.close()
+    assert on_a_readonly_mount(cli, "rebuild", "--check").code == 1
+    assert on_a_readonly_mount(cli, "rebuild").code == 4
+    assert cli.json("rebuild")["rebuilt"] > 0

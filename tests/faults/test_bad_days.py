@@ -5,8 +5,10 @@ from __future__ import annotations
 import os
 import shutil
 import signal
+import sqlite3
 import time
 from collections.abc import Callable
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -312,10 +314,22 @@ def test_a_second_turn_makes_the_sign_of_life_again_for_both(other: Start, fast:
     assert other()("statuses", session) == {turn: "streaming", second: "streaming"}
 
 
-def test_a_dead_writer_without_the_owners_folder_is_dead_at_the_second_look(other: Start, fast: Path) -> None:
+def test_a_dead_writer_without_the_owners_folder_is_dead_at_once(other: Start, fast: Path) -> None:
+    """No process has its number, and there is no sign of anybody."""
     writer, session, turn = streaming(other)
     writer.kill()
     shutil.rmtree(fast / "s.db-owners")
+    witness = other()
+    assert witness("statuses", session) == {turn: "aborted"}
+    assert witness("verify") == []
+
+
+def test_a_dead_writer_whose_number_another_process_has_is_dead_at_the_second_look(other: Start, fast: Path) -> None:
+    writer, session, turn = streaming(other)
+    writer.kill()
+    shutil.rmtree(fast / "s.db-owners")
+    with closing(sqlite3.connect(fast / "s.db")) as db, db:
+        db.execute("UPDATE owners SET pid = ?", (os.getpid(),))
     first = other()
     assert first("statuses", session) == {turn: "streaming"}
     assert other()("statuses", session) == {turn: "streaming"}  # too soon

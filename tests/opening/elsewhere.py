@@ -66,10 +66,10 @@ def on_a_readonly_mount(code: str, path: Path, **environment: str) -> str:
     return answer(mounted(path.parent, *python(code, path)), **environment)
 
 
-def as_nobody(code: str, path: Path, **environment: str) -> str:
+def as_nobody(code: str, path: Path, *, before: str = "", **environment: str) -> str:
     """Root may do everything: as somebody who may not. Everything that is needed is imported before."""
     if os.getuid() != 0:
         pytest.skip("only root can become somebody else")
     for parent in list(path.parents)[1:-2]:
         os.chmod(parent, os.stat(parent).st_mode | 0o011)
-    return answer(python(AS_NOBODY + code, path), **environment)
+    return answer(python(before + AS_NOBODY + code, path), **environment)

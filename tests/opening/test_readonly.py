@@ -17,7 +17,8 @@ import pytest
 
 import palaver
 from palaver import aio
-from palaver.db import privatecopy
+from palaver.db import intruders, privatecopy, source
+from palaver.db.reading import ReadOnlyDatabase
 from palaver.rulebook import Rulebook
 from tests.contract.support import make_foreign
 from tests.forked import in_a_fork
@@ -484,7 +485,9 @@ except palaver.StoreError as error:
 def test_a_store_that_may_not_be_read_says_so(place: Path) -> None:
     fill(place)
     os.chmod(place, 0o600)
-    assert as_nobody(REFUSED, place).startswith("StoreReadOnly") and copies(place) == []
+    said = as_nobody(REFUSED, place)
+    assert said.startswith("StoreReadOnly") and copies(place) == []
+    assert f"{place}: Permission denied" in said
     os.chmod(place.parent, 0o700)
     said = as_nobody(REFUSED, place)
     assert said.startswith("NotAStore") and "Permission denied" in said
@@ -493,9 +496,11 @@ def test_a_store_that_may_not_be_read_says_so(place: Path) -> None:
 def test_a_log_that_may_not_be_read_is_an_error_never_a_shorter_store(place: Path) -> None:
     leave_killed(place)
     os.chmod(place, 0o644)
-    assert as_nobody(REFUSED, place).startswith("StoreReadOnly")
+    said = as_nobody(REFUSED, place)
+    assert said.startswith("StoreReadOnly") and f"{place}-wal and {place}-shm may not be read" in said
     os.unlink(f"{place}-shm")
-    assert as_nobody(REFUSED, place).startswith("StoreReadOnly")
+    said = as_nobody(REFUSED, place)
+    assert said.startswith("StoreReadOnly") and f"{place}-wal: Permission denied" in said
 
 
 # ---------------------------------------------------------------- private copies
@@ -589,6 +594,76 @@ def test_a_store_that_is_said_something_about_says_it_in_the_log(place: Path) ->
     assert "is read from a private copy" in done.stderr
 
 
+def break_once(monkeypatch: pytest.MonkeyPatch, error: type[apsw.Error]) -> None:
+    """The first thing that is read of the store cannot be read."""
+    whole = intruders.refuse
+
+    def refuse(connection: apsw.Connection, path: str) -> None:
+        monkeypatch.setattr(intruders, "refuse", whole)
+        connection.execute("SELECT count(*) FROM sqlite_schema").fetchall()
+        raise error("planted")
+
+    monkeypatch.setattr(intruders, "refuse", refuse)
+
+
+def test_a_store_that_cannot_be_read_in_place_is_copied_though_the_attempt_made_an_index(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    session_id = fill(place)
+    before = contents(place.parent)
+    break_once(monkeypatch, apsw.IOError)
+    with palaver.open(place, readonly=True) as store:
+        assert "private copy" in store.notes[0]
+        assert len(store.sessions.get(session_id).messages()) == 2
+        assert contents(place.parent) == before
+
+
+def test_a_copy_goes_if_the_original_cannot_be_closed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old.version_1(str(place))
+    monkeypatch.setattr("tempfile.tempdir", str(place.parent.parent / "tmp"))
+    whole = source.Source.end
+
+    def end(self: source.Source, connection: apsw.Connection) -> None:
+        whole(self, connection)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(source.Source, "end", end)
+    with pytest.raises(KeyboardInterrupt):
+        palaver.open(place, readonly=True)
+    assert copies(place) == []
+
+
+def test_a_connection_that_could_not_be_set_up_leaves_the_log_as_it_is(
+    place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Closed as SQLite closes, the last connection would take the log in."""
+    leave_killed(place)
+    before = everything(place.parent)
+    opened: list[apsw.Connection] = []
+
+    class Interrupted(apsw.Connection):
+        def execute(self, statements: str, *rest: Any, **more: Any) -> Any:
+            opened.append(self)
+            if "query_only" in statements:
+                super().execute("SELECT count(*) FROM sqlite_schema").fetchall()
+                raise KeyboardInterrupt
+            return super().execute(statements, *rest, **more)
+
+    monkeypatch.setattr("apsw.Connection", Interrupted)
+    with pytest.raises(KeyboardInterrupt):
+        palaver.open(place, readonly=True)
+    with pytest.raises(apsw.ConnectionClosedError):
+        opened[0].changes()
+    assert everything(place.parent) == before
+
+
+@pytest.fixture
+def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
+    """As on a read-only file system that somebody can write elsewhere."""
+    monkeypatch.setattr("palaver.db.filesystem.can_write", lambda path: False)
+    monkeypatch.setattr("palaver.db.filesystem.is_mounted_readonly", lambda path: True)
+
+
 def test_what_was_read_while_the_file_changed_is_not_believed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a read-only file system that somebody can write elsewhere."""
     session_id = fill(place)
@@ -601,3 +676,76 @@ def test_what_was_read_while_the_file_changed_is_not_believed(place: Path, monke
                 with palaver.open(place) as writer:
                     writer.sessions.get(session_id).commit("three")
             assert len(reader.sessions.get(session_id).messages()) == 3
+
+
+def test_a_torn_read_is_not_believed_either_when_another_thread_found_the_change_first(
+    place: Path, frozen: None
+) -> None:
+    session_id = fill(place)
+    with palaver.open(place, readonly=True) as reader:
+        with pytest.raises(palaver.StoreError, match="read it again"), reader.db.read() as tx:
+            assert tx.generation()
+            with palaver.open(place) as writer:
+                writer.sessions.get(session_id).commit("three")
+            other = threading.Thread(target=lambda: reader.sessions.get(session_id).messages())
+            other.start()
+            other.join(60)
+        assert len(reader.sessions.get(session_id).messages()) == 3
+
+
+def test_rows_of_ones_own_query_are_not_believed_if_the_file_changed_meanwhile(place: Path, frozen: None) -> None:
+    session_id = fill(place)
+    with palaver.open(place, readonly=True) as reader:
+        assert isinstance(reader.db, ReadOnlyDatabase)
+        _, rows = reader.db.query("SELECT id FROM chat_messages")
+        next(rows)
+        with palaver.open(place) as writer:
+            writer.sessions.get(session_id).commit("three")
+        with pytest.raises(palaver.StoreError, match="read it again"):
+            list(rows)
+        assert len(list(reader.db.query("SELECT id FROM chat_messages")[1])) == 3
+
+
+class BesideAWriter:
+    """So many pages for a step; and before each step another connection commits."""
+
+    def __init__(self, path: Path, steps: int = 1000) -> None:
+        self._writer = apsw.Connection(str(path))
+        self.steps, self._most = 0, steps
+
+    def __index__(self) -> int:
+        self.steps += 1
+        assert self.steps < self._most, "it began anew with each commit"
+        self._writer.execute(f"PRAGMA user_version={self.steps % 2 + 1}").fetchall()
+        return 1
+
+
+def old_with_a_log(path: Path) -> int:
+    """A store of the first schema in WAL mode, and its pages."""
+    old.version_1(str(path))
+    db = apsw.Connection(str(path))
+    db.execute("PRAGMA journal_mode=WAL").fetchall()
+    [[pages]] = db.execute("PRAGMA page_count").fetchall()
+    db.close()
+    assert isinstance(pages, int)
+    return pages
+
+
+def test_a_copy_of_a_store_that_is_being_written_comes_to_an_end(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    pages = old_with_a_log(place)
+    beside = BesideAWriter(place)
+    monkeypatch.setattr(privatecopy, "_PAGES", beside)
+    with palaver.open(place, readonly=True) as store:
+        assert beside.steps <= 2 * (pages + 1)  # what was written meanwhile was copied again, for the first read
+        monkeypatch.undo()
+        assert len(store.sessions.get(old.TALK).messages()) == 4
+
+
+def test_a_copy_that_begins_anew_with_each_commit_is_given_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Planted: no transaction holds the snapshot."""
+    old_with_a_log(place)
+    monkeypatch.setattr(privatecopy, "_PAGES", BesideAWriter(place, 1_000_000))
+    monkeypatch.setattr(privatecopy, "_hold", lambda source: None)
+    with pytest.raises(palaver.StoreBusy):
+        palaver.open(place, readonly=True, timeout=0.1)
+    assert not [name for name in os.listdir(place.parent.parent / "tmp") if name.startswith(privatecopy.PREFIX)]

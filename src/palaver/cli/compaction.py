@@ -53,7 +53,7 @@ def context(call: Call, session: str, model: bool, system: str | None) -> None:
     """Print what a model should see of a session.
 
     The system prompt, the latest summary, the turns it kept, and what follows; no tool call without a result."""
-    _, found = call.session(session)
+    _, found = call.session(session, readonly=True)
     messages = found.model_messages(system=system) if model else found.context(system=system)
     if call.json:
         call.screen.json({"messages": messages})

@@ -67,7 +67,7 @@ def doctor(call: Call) -> int:
 def _file(call: Call, path: str) -> Iterator[Finding]:
     yield from outside(path)
     if os.path.exists(path):
-        yield from inside(call.store())
+        yield from inside(call.store(readonly=True))
 
 
 def _server(call: Call, url: str, space: str | None) -> Iterator[Finding]:
@@ -81,7 +81,7 @@ def _server(call: Call, url: str, space: str | None) -> Iterator[Finding]:
             options = {"pooler": True}
         yield finding
     if not missing:
-        yield from doctor_server.inside(call.open(url, space, **options))
+        yield from doctor_server.inside(call.open(url, space, readonly=True, **options))
 
 
 def _report(call: Call, path: str, opens: bool, findings: list[Finding]) -> None:
@@ -176,7 +176,8 @@ def _queue(path: str) -> Finding:
 def inside(store: Store) -> Iterator[Finding]:
     yield Finding("sqlite", f"SQLite {one(store, 'SELECT sqlite_version()')}")
     version = one(store, "SELECT max(version) FROM schema_migrations")
-    yield Finding("schema", f"schema {version}, this Palaver knows {migrate.VERSION}")
+    where = " in the private copy that is read" if store.notes else ""
+    yield Finding("schema", f"schema {version}{where}, this Palaver knows {migrate.VERSION}")
     yield counted(store)
     yield from _writers(store)
     yield open_turns(store)
@@ -198,6 +199,9 @@ def one(store: Store, query: str) -> Any:
 def _writers(store: Store) -> Iterator[Finding]:
     """Each living writer holds a lock on a file of its own."""
     folder = store.path + "-owners"
+    if locks.are_hidden(folder):
+        yield Finding("writers", f"{folder} is another user's: who is alive cannot be told from here")
+        return
     alive = dead = 0
     for owner, pid, host in store.db.query("SELECT id, pid, host FROM owners ORDER BY started_at")[1]:
         found = locks.look(folder, str(owner))
@@ -211,7 +215,7 @@ def _writers(store: Store) -> Iterator[Finding]:
     if not alive:
         yield Finding("writers", "no process is writing turns")
     if dead:
-        yield Finding("writers", f"{count(dead, 'writer')} died; what they left open was sealed when this store opened")
+        yield Finding("writers", f"{count(dead, 'writer')} died; whoever next writes here seals what they left open")
 
 
 def open_turns(store: Store) -> Finding:

@@ -43,13 +43,13 @@ def permit(
     manifest or a project are the host's; they are not kept here."""
     chosen = [action for action in ("allow", "deny", "ask") if actions[action]]
     _refuse_several(chosen)
-    _, found = call.session(session)
+    if permission is None and (remove or chosen):
+        raise Stop(USAGE, f"say which permission to {'remove' if remove else chosen[0]}", "Usage")
+    _, found = call.session(session, readonly=permission is None)
     if permission is not None and remove:
         _remove(found.permissions, permission, "*" if pattern is None else pattern, *chosen)
     elif permission is not None:
         found.permissions.add(permission, _needed(pattern, session, permission), *chosen)
-    elif remove or chosen:
-        raise Stop(USAGE, f"say which permission to {'remove' if remove else chosen[0]}", "Usage")
     rules: list[dict[str, Any]] = found.permissions.list()
     if call.json:
         call.screen.json({"rules": rules})

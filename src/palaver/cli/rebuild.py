@@ -44,7 +44,7 @@ def rebuild(call: Call, session: str | None, check: bool) -> int:
 
     For a store that was begun with events="full". Rows that are missing or were changed are written as they were; rows
     of other programs are left alone. Exit code 1 if something does not fit and was not put right."""
-    store = call.store()
+    store = call.store(readonly=check)
     wanted = None if session is None else _named(store, session)
     found = store.rebuild(wanted, fix=not check)
     rebuilt = 0 if check else sum(problem.copy for problem in found)

@@ -2,7 +2,8 @@
 
 It reads the session's events from the number that its first snapshot ended with, so nothing is missed or shown twice.
 While nothing happens it looks less often; and it looks for writers that died, whose turns nobody ends: the store is
-only read, and whoever next writes there seals them.
+only read, and whoever next writes there seals them. Where it may not look at another user's signs of life, silence
+ends it.
 """
 
 from __future__ import annotations
@@ -11,15 +12,18 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from palaver import Event, Session, Store, StoredMessage
+from palaver import Event, Session, Store, StoredMessage, places
+from palaver.db import locks
 
 from .command import Call, command, session_argument
 from .jsontext import as_json
 from .live import Live
 from .render import Renderer, is_streaming
-from .screen import Screen
+from .screen import Screen, say_aside
 
 _CALM = 2.0  # seconds without news after which dead writers are looked for
+_SILENCE = 15  # times so long without news, after which a writer of whom nothing can be known is not waited for
+_UNKNOWN = "nothing came for a while, and whether its writer lives is another user's to know; -f goes on waiting"
 _ENDED = ("seal", "recover", "stray", "delete", "wait")
 
 
@@ -40,11 +44,14 @@ _ENDED = ("seal", "recover", "stray", "delete", "wait")
 def tail(call: Call, session: str, follow: bool, last: int) -> None:
     """Read the end of a session, and follow what is being written.
 
-    Without -f it ends when nothing is being written any more: the turn is sealed, or waits for an answer. --json prints
+    Without -f it ends when nothing is being written any more: the turn is sealed, or waits for an answer, or its writer
+    died (another user's store does not say that: there it ends after half a minute without news). --json prints
     one line per event from here on; the messages that are there already are `palaver show`'s."""
     store, found = call.session(session, readonly=True)
     messages, seq = found.snapshot()
-    follower = Follower(store, found, seq)
+    signs = None if places.is_server(call.where[0]) else store.path + "-owners"
+    follower = Follower(store, found, seq, signs)
+    follower.on_silence = lambda: say_aside(_UNKNOWN, json=call.json)
     screen = call.screen
     if call.json:
         for event in follower.events(forever=follow):
@@ -79,12 +86,15 @@ def _event_line(event: Event) -> str:
 class Follower:
     """Reads a session's events as they come, and knows which turns are being written."""
 
-    def __init__(self, store: Store, session: Session, after: int) -> None:
+    def __init__(self, store: Store, session: Session, after: int, signs: str | None = None) -> None:
+        """`signs`: the folder of the writers' signs of life, where they are files."""
         self._store = store
         self._session = session
         self._after = after
         self.live = _live(session)
+        self._signs, self._calm = signs, 0
         self.on_death: Callable[[], None] = _say_nothing
+        self.on_silence: Callable[[], None] = _say_nothing
 
     def events(self, *, forever: bool) -> Iterator[Event]:
         """Every event, until no turn is being written; for ever, if that is wanted."""
@@ -93,7 +103,7 @@ class Follower:
         while True:
             patience = _CALM if forever or self.live else 0.0
             for event in self._session.follow(self._after, timeout=patience):
-                self._after = event.seq
+                self._after, self._calm = event.seq, 0
                 self._count(event)
                 yield event
                 if patience and not (forever or self.live):
@@ -102,6 +112,14 @@ class Follower:
                 if not patience:
                     return
                 self._look_for_the_dead()
+                if not forever and self.live and self._is_in_vain():
+                    self.on_silence()
+                    return
+
+    def _is_in_vain(self) -> bool:
+        """It has been silent for long, and whether anybody still writes cannot be known."""
+        self._calm += 1
+        return self._calm >= _SILENCE and self._signs is not None and locks.are_hidden(self._signs)
 
     def _count(self, event: Event) -> None:
         turn = event.data.get("turn") if isinstance(event.data, dict) else None

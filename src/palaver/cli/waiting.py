@@ -37,7 +37,7 @@ def queue(call: Call, session: str, text: str | None, message_id: str | None, ca
         raise Stop(USAGE, "send a message or cancel one, not both", "Usage")
     if message_id is not None and text is None:
         raise Stop(USAGE, "--id is for a message that is sent: say what", "Usage")
-    _, found = call.session(session)
+    _, found = call.session(session, readonly=text is None and cancel is None)
     if text is not None:
         found.enqueue(text, id=message_id)
     elif cancel is not None:

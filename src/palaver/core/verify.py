@@ -39,11 +39,19 @@ def fix(db: Database, progress: Progress | None = None) -> list[Problem]:
             lineage = Lineage(_edges(tx))
             found = list(_findings(tx, lineage, progress or _nobody))
         problems, work = [finding.problem for finding in found], [finding.work for finding in found if finding.work]
+        if not work and before is None:
+            _refuse_if_it_may_not(db)
         if not work or problems == before or not rounds_left:
             break
         mending.mend(db, lineage, work)
         before = problems
     return problems
+
+
+def _refuse_if_it_may_not(db: Database) -> None:
+    """Who may not write is told, also where there is nothing to rewrite."""
+    with db.write() as tx:
+        tx.one(Q.any_pruned)
 
 
 def _nobody(turns: int, sessions: int) -> None:

@@ -18,15 +18,26 @@ _READING = {apsw.SQLITE_SELECT, apsw.SQLITE_READ, apsw.SQLITE_FUNCTION, apsw.SQL
 _ASKING = {"table_info", "table_list", "table_xinfo", "index_list", "index_info", "user_version", "data_version"}
 
 
-def connect(file: str, flags: int) -> apsw.Connection:
+def connect(file: str, flags: int, *, keeping_log: bool = False) -> apsw.Connection:
+    """`keeping_log`: a log that is there stays there when the last connection is closed."""
     connection = apsw.Connection(file, flags=flags, statementcachesize=512)
+    try:
+        _configure(connection, keeping_log)
+    except BaseException:
+        connection.close()
+        raise
+    return connection
+
+
+def _configure(connection: apsw.Connection, keeping_log: bool) -> None:
+    """What closing does comes first: whatever fails after it, closing is right."""
+    connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(keeping_log))
     connection.set_busy_timeout(_PATIENCE_MS)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
     # Without this, STAT4 compiles a statement again whenever a bound value of a range changes: 5x per commit.
     connection.config(apsw.SQLITE_DBCONFIG_ENABLE_QPSG, 1)
     for pragma in ("foreign_keys=ON", "trusted_schema=OFF", "cell_size_check=ON", "mmap_size=0"):
         connection.execute(f"PRAGMA {pragma}").fetchall()
-    return connection
 
 
 def ask(connection: apsw.Connection, text: str) -> tuple[list[str], Iterator[Row]]:

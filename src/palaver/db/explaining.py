@@ -16,6 +16,7 @@ from ..errors import (
     StoreReadOnly,
     TooManyFiles,
 )
+from . import filesystem
 from .oserrors import has_too_many
 
 TRANSLATED = (apsw.Error, UnicodeEncodeError, UnicodeDecodeError, OverflowError)
@@ -51,7 +52,7 @@ def explain(
             return TooManyFiles(path)
         case apsw.ReadOnlyError() | apsw.CantOpenError() if reading:
             return StoreReadOnly(
-                f"{path} cannot be read ({error}): its log, or the log's index, may not be read or made here; "
+                f"{path} cannot be read ({error}): {_hidden(path)}; "
                 "check who may read them, or read a copy of all its files"
             )
         case apsw.ReadOnlyError():
@@ -67,6 +68,13 @@ def explain(
         case apsw.SQLError() if opening:
             return SchemaMismatch(f"{path} holds tables that are not shaped as expected: {error}")
     return StoreError(f"{path}: {error}")
+
+
+def _hidden(path: str) -> str:
+    found = filesystem.unreadable(path)
+    if found:
+        return f"{' and '.join(found)} may not be read by you"
+    return "its log, or the log's index, may not be read or made here"
 
 
 def _is_full(error: apsw.Error) -> bool:

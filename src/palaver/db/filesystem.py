@@ -84,6 +84,12 @@ def can_write(path: str) -> bool:
     return os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK | os.X_OK)
 
 
+def unreadable(path: str) -> list[str]:
+    """Of a store's files, those that are there and that we may not read."""
+    names = [path + end for end in ("", "-wal", "-shm")]
+    return [name for name in names if os.path.exists(name) and not os.access(name, os.R_OK)]
+
+
 def is_mounted_readonly(path: str) -> bool:
     """Nobody can change it, not even root; not where only a permission is missing."""
     return bool(os.statvfs(path).f_flag & os.ST_RDONLY)

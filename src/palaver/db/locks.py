@@ -29,6 +29,17 @@ _WRITER = 120  # the byte that SQLite's writer has locked
 _FRESH, _MISSED = ".new", ".missed"  # beside an owner's file: while it is made, and when it was found missing
 
 _INHERITED: weakref.WeakSet[WriteQueue | OwnerFile] = weakref.WeakSet()
+_LISTING = threading.RLock()  # whoever adds to them or goes through them; a signal's handler may do so, too
+
+
+def _keep(holder: WriteQueue | OwnerFile) -> None:
+    with _LISTING:
+        _INHERITED.add(holder)
+
+
+def _kept() -> list[WriteQueue | OwnerFile]:
+    with _LISTING:
+        return list(_INHERITED)
 
 
 class Waiter:
@@ -98,7 +109,7 @@ class WriteQueue:
         self._waiter: Waiter | None = None
         self._is_front = self._is_in_line = False
         self._free_until = self._passing_until = 0.0
-        _INHERITED.add(self)
+        _keep(self)
 
     def enter(self, deadline: float) -> bool:
         """Before a write: to the front of the line, unless we were there a moment ago (False). Not for long: whoever is
@@ -224,10 +235,10 @@ class OwnerFile:
     """This process's sign of life: a file that stays locked until the process ends."""
 
     def __init__(self, folder: str, owner: str) -> None:
-        self.folder, self.path = folder, os.path.join(folder, owner)
+        self.folder, self.owner, self.path = folder, owner, os.path.join(folder, owner)
         self.fd = -1
         self.make()
-        _INHERITED.add(self)
+        _keep(self)
 
     def make(self) -> None:
         """Also again, if somebody removed it. Under another name first: nobody may find it without its lock."""
@@ -242,6 +253,7 @@ class OwnerFile:
             raise
         self.forget()
         self.fd = fd
+        take_back(self.folder, self.owner)
 
     def is_there(self) -> bool:
         """Others can still find it: nobody removed or replaced it. Where we may not look, nor may they."""
@@ -267,23 +279,25 @@ class OwnerFile:
 
 def _after_fork() -> None:
     """A child drops its copies of the descriptors: the locks stay with the parent, and end with it."""
-    for holder in list(_INHERITED):
+    _LISTING.release()
+    for holder in _kept():
         holder.forget()
 
 
-os.register_at_fork(after_in_child=_after_fork)
+os.register_at_fork(before=_LISTING.acquire, after_in_parent=_LISTING.release, after_in_child=_after_fork)
 
 
 def look(folder: str, owner: str) -> int:
     """HELD: it lives. FREE: it is dead. MISSING: somebody took its file away."""
+    name = _beside(folder, owner)
     try:
-        fd = os.open(os.path.join(folder, owner), os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+        fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
     except (FileNotFoundError, NotADirectoryError):
         return MISSING
     except PermissionError:  # somebody else's: what may not be looked at is no sign of death
         return HELD
     except OSError as error:
-        raise told(error, os.path.join(folder, owner), "nobody can tell whether its writer lives") from None
+        raise told(error, name, "nobody can tell whether its writer lives") from None
     try:
         fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
     except BlockingIOError:
@@ -295,14 +309,32 @@ def look(folder: str, owner: str) -> int:
 
 def is_ours(owner: str) -> bool:
     """A store of this process is signed in under this name."""
-    signs = [sign for sign in list(_INHERITED) if isinstance(sign, OwnerFile) and sign.fd >= 0]
-    return any(os.path.basename(sign.path) == owner for sign in signs)
+    return owner in _ours()
+
+
+def _ours() -> set[str]:
+    return {sign.owner for sign in _kept() if isinstance(sign, OwnerFile) and sign.fd >= 0}
+
+
+def has_only_ours(folder: str) -> bool:
+    """There is no sign of another process in it, living or dead; or there is no such folder."""
+    refuse_link(folder)
+    try:
+        found = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return True
+    except PermissionError:  # what may not be looked at is no sign of death
+        return False
+    except OSError as error:
+        raise told(error, folder, "nobody can tell whether its writers live") from None
+    ours = _ours()
+    return all(name in ours or name.endswith(_MISSED) for name in found)
 
 
 def first_missed(folder: str, owner: str, *, noting: bool) -> float | None:
     """For how many seconds the file of an owner has been known to be missing: who looks first leaves a note beside it,
     if it may. None: this was the first look."""
-    note = os.path.join(folder, owner + _MISSED)
+    note = _beside(folder, owner + _MISSED)
     try:
         return time.time() - os.stat(note).st_mtime
     except (FileNotFoundError, NotADirectoryError):
@@ -315,14 +347,35 @@ def first_missed(folder: str, owner: str, *, noting: bool) -> float | None:
 def take_back(folder: str, owner: str) -> None:
     """The note that it was missing: it lives."""
     with suppress(FileNotFoundError):
-        os.unlink(os.path.join(folder, owner + _MISSED))
+        os.unlink(_beside(folder, owner + _MISSED))
 
 
 def remove(folder: str, owner: str) -> None:
     """Take away what there is of an owner that is dead."""
     for end in ("", _MISSED, _FRESH):
         with suppress(FileNotFoundError):
-            os.unlink(os.path.join(folder, owner + end))
+            os.unlink(_beside(folder, owner + end))
+
+
+def are_hidden(folder: str) -> bool:
+    """The signs in it are another user's, and may not be looked at: whether who made them lives cannot be told."""
+    refuse_link(folder)
+    try:
+        found = os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return False
+    except PermissionError:
+        return True
+    except OSError as error:
+        raise told(error, folder, "nobody can tell whether its writers live") from None
+    signs = [os.path.join(folder, name) for name in found if not name.endswith((_MISSED, _FRESH))]
+    return any(os.path.exists(sign) and not os.access(sign, os.R_OK) for sign in signs)
+
+
+def _beside(folder: str, name: str) -> str:
+    """Of a file in the owners' folder."""
+    refuse_link(folder)
+    return os.path.join(folder, name)
 
 
 def refuse_link(name: str) -> None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import threading
 import time
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from ..clock import monotonic, now_ms
 from . import locks
@@ -30,7 +30,8 @@ class FileLife:
     A file that is missing says little: a program that tidies up took it. A living owner makes it again within a second;
     so an owner is dead when its file is missing at two looks, five seconds apart, of whoever looks. It is dead at once
     if it signed out, or was of this process and is no more, or signed in before this machine was started (a store is
-    on a local disk)."""
+    on a local disk); and where there is no sign of anybody (a copy of the store that came without them), if it was of
+    another machine, or no process here has its number."""
 
     def __init__(self, db: Database, folder: str | None) -> None:
         self._db = db
@@ -64,13 +65,20 @@ class FileLife:
         found = locks.look(self._folder, owner)
         if found != locks.MISSING:
             if found == locks.HELD:
-                locks.take_back(self._folder, owner)
+                self._take_back(owner)
             return found == locks.FREE
-        if _is_of_old(tx, owner):
+        if _is_of_old(tx, owner, self._folder):
             return True
         with _told(self._folder):
             missed = locks.first_missed(self._folder, owner, noting=True)
+            if missed is None and locks.look(self._folder, owner) == locks.HELD:  # it came back before our note
+                locks.take_back(self._folder, owner)
         return missed is not None and missed >= _LOOKS
+
+    def _take_back(self, owner: str) -> None:
+        """Where we may not, the note stays for who may: for us the owner lives either way."""
+        with _told(self._folder or ""), suppress(PermissionError):
+            locks.take_back(self._folder or "", owner)
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:
         """Otherwise the file stays, without its lock: a sign that we are gone, for whoever ends our turns."""
@@ -86,15 +94,29 @@ class FileLife:
                 locks.remove(self._folder or "", owner)
 
 
-def _is_of_old(tx: Tx, owner: str) -> bool:
+def _is_of_old(tx: Tx, owner: str, folder: str) -> bool:
     """Nothing that runs now has signed in under this name, and is signed in."""
     row = tx.one(Q.owner_row, id=owner)
     if row is None:
         return True
     pid, host, started_at = row
-    if (pid, host) == (os.getpid(), os.uname().nodename) and not locks.is_ours(owner):
+    is_here = host == os.uname().nodename
+    if is_here and pid == os.getpid() and not locks.is_ours(owner):
         return True
-    return int(started_at) < now_ms() - time.clock_gettime(time.CLOCK_BOOTTIME) * 1000
+    if int(started_at) < now_ms() - time.clock_gettime(time.CLOCK_BOOTTIME) * 1000:
+        return True
+    return not (is_here and _is_running(int(pid))) and locks.has_only_ours(folder)
+
+
+def _is_running(pid: int) -> bool:
+    """Some process has this number. (Whether it is the one that had it then, nobody can tell.)"""
+    try:
+        os.kill(pid, 0)
+    except (ProcessLookupError, OverflowError):
+        return False
+    except PermissionError:  # it is somebody else's
+        return True
+    return True
 
 
 @contextmanager
@@ -129,9 +151,10 @@ class Onlooker:
         if found != locks.MISSING:
             self._missed.pop(owner, None)
             return found == locks.FREE
-        if _is_of_old(tx, owner):
+        if _is_of_old(tx, owner, self._folder):
             return True
-        since = locks.first_missed(self._folder, owner, noting=False) or 0.0
+        with _told(self._folder):
+            since = locks.first_missed(self._folder, owner, noting=False) or 0.0
         return max(since, monotonic() - self._missed.setdefault(owner, monotonic())) >= _LOOKS
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:

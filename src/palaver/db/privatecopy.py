@@ -15,6 +15,7 @@ import time
 
 import apsw
 
+from ..clock import monotonic
 from ..errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from . import locks
 from .oserrors import refuse_too_many, told
@@ -28,7 +29,7 @@ _READER = "reader"
 _YOUNG = 60.0  # seconds in which a folder may still be without its lock
 _TICK = 0.02  # seconds: a file system's clock is coarse, and two changes within a tick look like one
 _TRIES = 20
-_PAGES = 1000  # that are copied between two looks at the clock
+_PAGES = 1000  # that are copied between two looks at the clock, and between which Ctrl-C comes through
 _ENDS = ("", "-wal", "-journal")  # what a database consists of; the log's index is made anew
 
 Stamp = tuple["tuple[int, int, int, int] | None", ...]
@@ -75,17 +76,29 @@ class PrivateCopy:
                 return before
         raise StoreBusy(self._original, "another process", timeout)
 
-    def take_snapshot(self, source: apsw.Connection) -> Stamp:
+    def take_snapshot(self, source: apsw.Connection, timeout: float) -> Stamp:
         """As SQLite reads it, of one moment, whoever writes meanwhile."""
         before = _settled(self._original)
         target = apsw.Connection(self.file)
         try:
+            _hold(source)
             with target.backup("main", source, "main") as backup:
-                while not backup.done:
-                    backup.step(_PAGES)
+                self._step(backup, timeout)
         finally:
             target.close()
+            if source.in_transaction:
+                source.execute("ROLLBACK").fetchall()
         return before
+
+    def _step(self, backup: apsw.Backup, timeout: float) -> None:
+        """A large store may take longer than the timeout; but for so long it never comes no further."""
+        least, deadline = None, monotonic() + timeout
+        while not backup.done:
+            backup.step(_PAGES)
+            if least is None or backup.remaining < least:
+                least, deadline = backup.remaining, monotonic() + timeout
+            elif monotonic() > deadline:
+                raise StoreBusy(self._original, "another process", timeout)
 
     def remove(self) -> None:
         """A forked child leaves it to its parent."""
@@ -96,12 +109,20 @@ class PrivateCopy:
 
     def _explain(self, error: OSError) -> NoReturn:
         refuse_too_many(error, self._original)
-        said = f"{self._original} must be copied to be read here, and that failed: {error.strerror}"
+        which = f"{error.filename}: " if error.filename else ""
+        said = f"{self._original} must be copied to be read here, and that failed: {which}{error.strerror}"
         if error.errno in (errno.ENOSPC, errno.EDQUOT):
             raise StoreFull(f"{said}; free some space where temporary files lie (TMPDIR)") from None
         if error.errno in (errno.EACCES, errno.EPERM, errno.EROFS, errno.ENOENT):
             raise StoreReadOnly(f"{said}; check who may read it, and that TMPDIR can be written") from None
         raise StoreError(said) from None
+
+
+def _hold(source: apsw.Connection) -> None:
+    """One snapshot for the whole copy: without a transaction of its own SQLite's backup begins anew after each commit
+    of another process."""
+    source.execute("BEGIN").fetchall()
+    source.execute("SELECT count(*) FROM sqlite_schema").fetchall()
 
 
 def _settled(path: str) -> Stamp:

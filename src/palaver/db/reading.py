@@ -77,8 +77,10 @@ class ReadOnlyDatabase:
         self.refuse_closed()
         with self._guard:
             self._look()
-            connection = self._source.connect()
-        return ask(connection, text)
+            asked = self._source
+            connection = asked.connect()
+        columns, rows = ask(connection, text)
+        return columns, self._believed(asked, rows)
 
     def close(self) -> None:
         """A forked child leaves the files to its parent: closing one would drop its locks."""
@@ -107,13 +109,14 @@ class ReadOnlyDatabase:
             return connection
 
     def give_back(self, connection: apsw.Connection) -> None:
+        """Another thread may have found a newer source meanwhile: what was read is judged by where it was read."""
         with self._guard:
-            if self._lent.pop(connection) is not self._source or self._closed.is_set():
+            lent = self._lent.pop(connection)
+            if lent is self._source and not self._closed.is_set():
+                self._idle.append(connection)
+            else:
                 connection.close()
-                return
-            self._idle.append(connection)
-            if self._source.is_torn():
-                raise StoreError(f"{self.name} was written while it was read; read it again")
+        self._refuse_torn(lent)
 
     def wait_for_writer(self, seconds: float) -> None:
         self._closed.wait(seconds)
@@ -126,6 +129,19 @@ class ReadOnlyDatabase:
     def explain(self, error: Exception) -> NoReturn:
         said = explain(error, self.name, self.timeout, holder=holder(self.name), reading=True)
         raise said from (error if isinstance(error, apsw.Error) else None)
+
+    def _believed(self, asked: source.Source, rows: Iterator[Row]) -> Iterator[Row]:
+        """A torn page may also be what SQLite stumbles over."""
+        try:
+            yield from rows
+        except BadValue:
+            self._refuse_torn(asked)
+            raise
+        self._refuse_torn(asked)
+
+    def _refuse_torn(self, used: source.Source) -> None:
+        if used.is_torn():
+            raise StoreError(f"{self.name} was written while it was read; read it again")
 
     def _look(self) -> None:
         """Somebody wrote to a store that is not read in place: read what is there now."""

@@ -58,16 +58,21 @@ class Source:
         return self._seen is not None and stamp(self._path) != self._seen
 
     def connect(self) -> apsw.Connection:
-        connection = connect(self.file, self.flags)
-        connection.execute("PRAGMA query_only=ON").fetchall()
-        connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 1)  # a log that is there stays there
+        connection = connect(self.file, self.flags, keeping_log=True)
+        try:
+            connection.execute("PRAGMA query_only=ON").fetchall()
+        except BaseException:
+            self.end(connection)
+            raise
         return connection
 
     def end(self, connection: apsw.Connection) -> None:
         """Close the last connection. A log that is empty was made by reading: SQLite takes it away, and its index."""
-        if self._seen is None and self.flags == _WRITABLE and _size(self._path + "-wal") == 0:
-            connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
-        connection.close()
+        try:
+            if self._seen is None and self.flags == _WRITABLE and _size(self._path + "-wal") == 0:
+                connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
+        finally:
+            connection.close()
 
     def let_go(self) -> None:
         if self._copy is not None:
@@ -81,6 +86,7 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
     if source is None:
         return _copied(path, timeout, None, "SQLite cannot read it where it lies without changing something there")
     connection = None
+    had_index = os.path.exists(path + "-shm")  # before we made one
     try:
         connection = source.connect()
         intruders.refuse(connection, path)
@@ -89,13 +95,13 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
         migrate.refuse_strangers(connection, path)
         version = migrate.version_of(connection)
         why = f"it has schema {version}, not {migrate.VERSION}" if version else "it has only the contract's tables"
-        found = _copied(path, timeout, connection, why)
-        source.end(connection)
-        return found
+        copied = _copied(path, timeout, connection, why)
+        original, connection = connection, None
+        return _instead(source, original, copied)
     except _CANNOT as error:
         if connection is not None:
-            connection.close()
-        if os.path.exists(path + "-shm"):  # somebody may have it open: only SQLite can read it then
+            source.end(connection)
+        if had_index:  # somebody may have it open: only SQLite can read it then
             raise explain(error, path, timeout, reading=True) from error
         return _copied(path, timeout, None, f"SQLite cannot read it where it lies: {error}")
     except BaseException as error:
@@ -104,6 +110,20 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
         if isinstance(error, apsw.Error):
             raise explain(error, path, timeout, opening=True) from error
         raise
+
+
+def _instead(
+    source: Source, original: apsw.Connection, copied: tuple[Source, apsw.Connection]
+) -> tuple[Source, apsw.Connection]:
+    """The original is not read any more. If it cannot be let go of, the copy is."""
+    try:
+        source.end(original)
+    except BaseException:
+        made, connection = copied
+        connection.close()
+        made.let_go()
+        raise
+    return copied
 
 
 def _original(path: str) -> Source | None:
@@ -126,7 +146,7 @@ def _frozen(path: str) -> Source:
 def _copied(path: str, timeout: float, source: apsw.Connection | None, why: str) -> tuple[Source, apsw.Connection]:
     copy = privatecopy.PrivateCopy(path)
     try:
-        seen = copy.take_files(timeout) if source is None else copy.take_snapshot(source)
+        seen = copy.take_files(timeout) if source is None else copy.take_snapshot(source, timeout)
         _bring_up(copy.file, path)
         made = Source(path, copy.file, _WRITABLE, seen=seen, copy=copy, note=_note(path, why))
         return made, made.connect()
