@@ -43,7 +43,7 @@ UPDATE chat_messages SET metadata_json = :metadata, created_at = :at, updated_at
  WHERE id = :id;
 
 -- name: put_behind
--- A row of another program. The journal knows none of those.
+-- A row of another program.
 UPDATE chat_messages SET created_at = :at, updated_at = greatest(updated_at, :at) WHERE id = :id;
 
 -- name: find_delivery
