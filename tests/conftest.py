@@ -9,8 +9,8 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver import ids
-from palaver.clock import now_ms
+from palaver.base import ids
+from palaver.base.clock import now_ms
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are started: each would compile everything
 

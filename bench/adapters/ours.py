@@ -129,7 +129,7 @@ class Store(Adapter):
     def fill_sessions(self, count: int) -> None:
         """Through the public API, on a turned clock: last updates are spread over the file as in the raw column. Only
         the newest 2,000 get their first message, to save half of the time; a page shows 50."""
-        from palaver import clock
+        from palaver.base import clock
 
         real, base = clock._now_ns, time.time_ns() // 1_000_000 - count
         try:

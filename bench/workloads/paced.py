@@ -42,7 +42,7 @@ def block(worker: Worker, repeat: int, length: int, count: int) -> dict[str, flo
         found = measure.each(write, [CHUNK] * count)
         found["kb"] = (measure.written() - before) / count / 1e3
         if clock.asked - asked < count:
-            raise RuntimeError("the store does not look at palaver.clock for every chunk; the pace was not seen")
+            raise RuntimeError("the store does not look at palaver.base.clock for every chunk; the pace was not seen")
     store.stream_close()
     return found
 
@@ -61,7 +61,7 @@ class PacedClock:
 
 @contextmanager
 def paced() -> Iterator[PacedClock]:
-    from palaver import clock
+    from palaver.base import clock
 
     real, turned = clock.time, PacedClock()
     clock.time = turned  # type: ignore[assignment]

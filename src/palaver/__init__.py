@@ -15,7 +15,8 @@ TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` st
 if TYPE_CHECKING:
     from typing import Any
 
-    from .canonical import Raw
+    from .aisdk.folding import fold
+    from .base.exact_json import Raw
     from .copying import CopyProblem, CopyReport, copy
     from .directory import Migrated, SpaceInfo, Spaces, spaces
     from .errors import (
@@ -60,18 +61,17 @@ if TYPE_CHECKING:
         UnsafeFileSystem,
         UsageConflict,
     )
-    from .folding import fold
     from .model import Event, Line, Page, Problem, Queued, SessionInfo, TurnInfo, Usage
-    from .openturn import Turn
     from .permissions import Answer
     from .session import Moment, Session, StoredMessage
     from .store import Sessions, Store, open
+    from .turn import Turn
 
 __version__ = "0.1.0"
 
 # Each name is loaded when it is first used, so that `import palaver` costs next to nothing.
 _HOMES = {
-    "canonical": "Raw",
+    "base.exact_json": "Raw",
     "copying": "CopyProblem CopyReport copy",
     "directory": "Migrated SpaceInfo Spaces spaces",
     "errors": (
@@ -82,10 +82,10 @@ _HOMES = {
         "StoreError StoreFull StoreGone StoreReadOnly StoreTimeout StoreUnavailable TooManyFiles TriggerConflict "
         "TriggerFired TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
     ),
-    "folding": "fold",
+    "aisdk.folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
     "permissions": "Answer",
-    "openturn": "Turn",
+    "turn": "Turn",
     "session": "Moment Session StoredMessage",
     "store": "Sessions Store open",
 }

@@ -22,16 +22,16 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from . import edge, together
 from . import store as _store
-from .clock import monotonic
+from .base import arguments
+from .base.clock import monotonic
 from .errors import BadValue, HeadConflict, StoreClosed, TurnSealed
 from .model import Event, SessionInfo
-from .openturn import Chunk, Turn
-from .rulebook import Rulebook
 from .session import Moment, Session
+from .session_rules import SessionRules
 from .store import Sessions, Store
-from .together import Outcome
+from .streaming.batch import Outcome, write_chunks
+from .turn import Chunk, Turn
 
 _THREADS = 32
 _SHORTEST, _LONGEST = 0.002, 0.05  # seconds between two looks of a follower
@@ -130,7 +130,7 @@ class _Crew:
         if batch is None:
             return
         try:
-            work = loop.run_in_executor(self._pool, together.write, batch.chunks)
+            work = loop.run_in_executor(self._pool, write_chunks, batch.chunks)
         except RuntimeError as error:  # the interpreter ends
             batch.tell([error] * len(batch.waiters))
             return
@@ -244,9 +244,9 @@ class Async:
 
     async def set(self, name: str, value: Any) -> None:
         """Set a property, such as `title`."""
-        found = getattr(type(self._inner), edge.text("name", name), None)
+        found = getattr(type(self._inner), arguments.text("name", name), None)
         if not isinstance(found, property) or found.fset is None:
-            raise BadValue(f"a {type(self._inner).__name__} has no {edge.shown(name)} that can be set")
+            raise BadValue(f"a {type(self._inner).__name__} has no {arguments.shown(name)} that can be set")
         await self._lane.run(lambda: setattr(self._inner, name, value))
 
 
@@ -307,8 +307,8 @@ class AsyncSession(Async):
 
     async def follow(self, after: int | None = None, *, timeout: float | None = None) -> AsyncIterator[Event]:
         """`session.follow`, as an async iterator. It holds no thread while nothing happens."""
-        edge.seconds("timeout", timeout)
-        return self._follow(await self.cursor() if after is None else edge.whole("after", after), timeout)
+        arguments.seconds("timeout", timeout)
+        return self._follow(await self.cursor() if after is None else arguments.whole("after", after), timeout)
 
     async def _follow(self, cursor: int, timeout: float | None) -> AsyncIterator[Event]:
         pause, quiet_since = _SHORTEST, monotonic()
@@ -355,7 +355,7 @@ class AsyncTurn(Async):
 _WRAPPERS: dict[type, type[Async]] = {
     Session: AsyncSession,
     Sessions: AsyncSessions,
-    Rulebook: Async,
+    SessionRules: Async,
     Moment: Async,
     Turn: AsyncTurn,
     Store: AsyncStore,
@@ -432,7 +432,7 @@ class AsyncRecording:
 async def record(session: Async, message: Any, stream: AsyncIterable[Chunk], **given: Any) -> AsyncRecording:
     """Begin a turn with a message and record an async stream in it, passing each chunk on."""
     if not isinstance(session, AsyncSession):
-        raise BadValue(f"a stream is recorded in a session of an aio store, not in {edge.shown(session)}")
+        raise BadValue(f"a stream is recorded in a session of an aio store, not in {arguments.shown(session)}")
     if not hasattr(stream, "__aiter__"):
         raise BadValue(f"stream is an async iterator of chunks, not {type(stream).__name__}; see recording.record")
     return AsyncRecording(await session.turn(message, **given), stream)

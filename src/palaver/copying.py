@@ -16,8 +16,9 @@ from typing import Any, BinaryIO
 
 import msgspec
 
-from . import edge, exports
-from .db.database import Database, Tx
+from . import exports
+from .base import arguments
+from .db.engine import Database, Tx
 from .db.queries import Q
 from .errors import BadValue
 from .exports.husks import is_husk
@@ -56,11 +57,11 @@ def copy(
     named: copy again when it is done."""
     for name, store in (("source", source), ("target", target)):
         if not isinstance(store, Store):
-            raise BadValue(f"{name} is a Store that is open, not {edge.shown(store)}")
-    edge.function("progress", progress)
+            raise BadValue(f"{name} is a Store that is open, not {arguments.shown(store)}")
+    arguments.function("progress", progress)
     if is_same(source, target):
         raise BadValue(f"{target.path} is the store to copy from, too; name another one to copy to")
-    wanted = None if sessions is None else [_id_of(one) for one in edge.several("sessions", sessions)]
+    wanted = None if sessions is None else [_id_of(one) for one in arguments.several("sessions", sessions)]
     busy = _busy(source.db, wanted)
     chosen = _without(source.db, wanted, busy)
     refused: list[exports.Refusal] = []
@@ -87,7 +88,7 @@ def _named(refused: list[exports.Refusal]) -> list[CopyProblem]:
 
 
 def _id_of(session: Session | str) -> str:
-    return session.id if isinstance(session, Session) else edge.text("a session's id", session)
+    return session.id if isinstance(session, Session) else arguments.text("a session's id", session)
 
 
 def is_same(one: Store, other: Store) -> bool:

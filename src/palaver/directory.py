@@ -12,8 +12,8 @@ from typing import TYPE_CHECKING, Any
 
 import msgspec
 
+from .base.address import is_server
 from .errors import BadValue, NotAStore, PalaverError, Refused, StoreError
-from .places import is_server
 
 if TYPE_CHECKING:
     import psycopg
@@ -119,7 +119,7 @@ def connected(url: str) -> Iterator[tuple[psycopg.Connection[Any], str]]:
         import psycopg
 
         from .db.postgres.address import Address
-        from .db.postgres.explaining import explain
+        from .db.postgres.errors import explain
     except ModuleNotFoundError as error:
         raise StoreError(f"Postgres needs {error.name}; pip install 'palaver-store[postgres]'") from None
     address = Address(url)

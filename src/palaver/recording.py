@@ -11,9 +11,9 @@ from collections import deque
 from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
-from . import edge
+from .base import arguments
 from .errors import BadValue
-from .openturn import Chunk, Turn
+from .turn import Chunk, Turn
 
 if TYPE_CHECKING:
     from .session import Session
@@ -35,7 +35,7 @@ class Recording:
     def _record(self, stream: Iterable[Chunk]) -> None:
         try:
             with self.turn as turn:
-                for chunk in edge.several("stream", stream):
+                for chunk in arguments.several("stream", stream):
                     turn.write(chunk)
                     self._tell(chunk)
         except BaseException as error:  # told to whoever listens, or waits
@@ -69,7 +69,7 @@ class Recording:
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until everything is recorded. True: it is; an error of the stream is raised here."""
-        self._thread.join(edge.seconds("timeout", timeout))
+        self._thread.join(arguments.seconds("timeout", timeout))
         if self._thread.is_alive():
             return False
         if self.error is not None:
@@ -80,5 +80,5 @@ class Recording:
 def record(session: Session, message: Any, stream: Iterable[Chunk], **given: Any) -> Recording:
     """Begin a turn with a message and record a stream of chunks in it, passing each on. `given`: as `session.turn`."""
     if not callable(getattr(session, "turn", None)):
-        raise BadValue(f"a stream is recorded in a Session of a store, not in {edge.shown(session)}")
+        raise BadValue(f"a stream is recorded in a Session of a store, not in {arguments.shown(session)}")
     return Recording(session.turn(message, **given), stream)

@@ -7,12 +7,18 @@ from datetime import datetime
 from functools import wraps
 from typing import TYPE_CHECKING, Any, TypeVar
 
-from . import canonical, edge
-from .canonical import check_name, check_title
-from .clock import monotonic
-from .core import events, heads, loose, prelude, sessions, transcript
-from .core.heads import Head, InTheWay
-from .db.database import Tx
+from .base import arguments, exact_json
+from .base.clock import monotonic
+from .base.exact_json import check_name, check_title
+from .base.lazy_import import later
+from .core import heads
+from .core.foreign import adopt
+from .core.heads import FastPathMissed, Head
+from .core.read import events, transcript
+from .core.settle import preflight
+from .core.turn.options import TurnOptions
+from .core.verbs import sessions
+from .db.engine import Tx
 from .db.queries import Q
 from .errors import (
     BadValue,
@@ -25,40 +31,49 @@ from .errors import (
     TurnSealed,
     TurnUnsealable,
 )
-from .later import later
 from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
-from .setup import Setup
 
 if TYPE_CHECKING:
-    from . import modelmessages, openturn, rulebook
-    from .core import (
-        beginning,
-        compaction,
-        context,
-        materialise,
-        previews,
-        pruning,
-        queue,
-        recovery,
-        refs,
-        rows,
-        sealing,
-        triggers,
-        turns,
-        visibility,
-        whole,
-    )
-    from .core.turns import Entry
-    from .openturn import Turn
+    from . import session_rules
+    from .aisdk import model_messages
+    from .core.foreign import hidden_stamps, materialise
+    from .core.read import context, previews
+    from .core.settle import recovery
+    from .core.turn import message_input, open_turn, seal, triggers
+    from .core.turn.open_turn import Entry
+    from .core.verbs import begin, commit, compaction, moves, pruning, queue
     from .store import Store
+    from .turn import Turn
 else:
-    later(globals(), ".modelmessages", ".openturn", ".rulebook", ".core.beginning", ".core.compaction", ".core.context")
-    later(globals(), ".core.materialise", ".core.previews", ".core.pruning", ".core.queue", ".core.recovery")
-    later(globals(), ".core.refs", ".core.rows", ".core.sealing", ".core.triggers", ".core.turns", ".core.visibility")
-    later(globals(), ".core.whole")
+    later(
+        globals(),
+        ".aisdk.model_messages",
+        ".session_rules",
+        ".core.verbs.begin",
+        ".core.verbs.compaction",
+        ".core.read.context",
+    )
+    later(
+        globals(),
+        ".core.foreign.materialise",
+        ".core.read.previews",
+        ".core.verbs.pruning",
+        ".core.verbs.queue",
+        ".core.settle.recovery",
+    )
+    later(
+        globals(),
+        ".core.verbs.moves",
+        ".core.turn.message_input",
+        ".core.turn.seal",
+        ".core.turn.triggers",
+        ".core.turn.open_turn",
+        ".core.foreign.hidden_stamps",
+    )
+    later(globals(), ".core.verbs.commit")
 
 StoredMessage = transcript.Message
-_PLAIN = Setup()
+_PLAIN = TurnOptions()
 _Verb = TypeVar("_Verb", bound=Callable[..., Any])
 
 
@@ -81,7 +96,7 @@ class Session:
 
     def __init__(self, store: Store, session_id: str) -> None:
         self._store = store
-        self.id = edge.text("a session's id", session_id)
+        self.id = arguments.text("a session's id", session_id)
 
     def __repr__(self) -> str:
         return f"<Session {self.id}>"
@@ -111,11 +126,11 @@ class Session:
         if self._store.readonly:
             return
         with self._store.db.read() as tx:
-            if prelude.is_settled(tx, self._store.room, self.id):
+            if preflight.is_settled(tx, self._store.runtime, self.id):
                 return
         try:
             with self._store.db.write(hard=True) as tx:
-                prelude.settle_open(tx, self._store.room, self.id)
+                preflight.settle_open(tx, self._store.runtime, self.id)
         except (StoreFull, StoreReadOnly):  # reading goes on; whoever writes next meets the error
             pass
 
@@ -154,7 +169,7 @@ class Session:
     def _stored(self, tx: Tx, turn: str | None) -> list[StoredMessage]:
         if turn is None:
             return transcript.read(tx, self.id)
-        if tx.one(Q.parent_of, turn=edge.text("turn", turn)) is None:
+        if tx.one(Q.parent_of, turn=arguments.text("turn", turn)) is None:
             raise TurnNotFound(turn)
         return transcript.read_to(tx, turn)
 
@@ -181,8 +196,8 @@ class Session:
             return events.newest(tx, self.id)
 
     def events(self, after: int = 0, limit: int = 1_000) -> list[Event]:
-        edge.whole("after", after)
-        edge.whole("limit", limit, least=1)
+        arguments.whole("after", after)
+        arguments.whole("limit", limit, least=1)
         with self._store.db.read() as tx:
             sessions.get_row(tx, self.id)
             return events.read(tx, self.id, after, limit)
@@ -191,8 +206,8 @@ class Session:
         """Events as they come, whoever writes, in this process or another; `after=None`: from now on. A cursor older
         than what was trimmed gets one `reset` (read `snapshot()` again), then what follows it. It ends when nothing
         came for `timeout` seconds."""
-        edge.seconds("timeout", timeout)
-        return self._follow(self.cursor() if after is None else edge.whole("after", after), timeout)
+        arguments.seconds("timeout", timeout)
+        return self._follow(self.cursor() if after is None else arguments.whole("after", after), timeout)
 
     def _follow(self, cursor: int, timeout: float | None) -> Iterator[Event]:
         with self._store.db.watch() as watch:
@@ -215,7 +230,7 @@ class Session:
         """The turns from the root to the head."""
         with self._store.db.read() as tx:
             head = tx.one(Q.read_head, session=self.id)
-            found = [tx.one(Q.get_turn, turn=t) for t in visibility.path(tx, head[0] if head else None)]
+            found = [tx.one(Q.get_turn, turn=t) for t in hidden_stamps.path(tx, head[0] if head else None)]
         return [events.turn_info(row) for row in reversed(found) if row]
 
     def tree(self) -> list[TurnInfo]:
@@ -247,7 +262,7 @@ class Session:
     def messages_of(self, turn_id: str) -> list[StoredMessage]:
         """The messages that one turn lists."""
         with self._store.db.read() as tx:
-            return transcript.read_turn(tx, edge.text("turn_id", turn_id))
+            return transcript.read_turn(tx, arguments.text("turn_id", turn_id))
 
     def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
@@ -269,19 +284,19 @@ class Session:
     def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
-        edge.revision(expected)
-        setup = Setup(**given) if given else _PLAIN
-        prepared = rows.prepare(messages, setup.for_user() if given else None)
-        facts, room = setup.facts() if given else {}, self._store.room
-        wanted = beginning.Begin(
+        arguments.revision(expected)
+        setup = TurnOptions(**given) if given else _PLAIN
+        prepared = message_input.prepare(messages, setup.for_user() if given else None)
+        facts, runtime = setup.facts() if given else {}, self._store.runtime
+        wanted = begin.Begin(
             *(self.id, prepared, expected, self._store.owner(), facts, setup.granted, setup.keep_prompt),
         )
         try:
             with self._store.db.write(hard=True) as tx:
-                state = beginning.begin_fast(tx, room, wanted)
-        except InTheWay:
+                state = begin.begin_fast(tx, runtime, wanted)
+        except FastPathMissed:
             with self._store.db.write(hard=True) as tx:
-                state = beginning.begin_carefully(tx, room, wanted)
+                state = begin.begin_carefully(tx, runtime, wanted)
         return self._store.track(state)
 
     @_goes_on
@@ -289,48 +304,48 @@ class Session:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
         `tools`, `permissions`."""
-        edge.revision(expected)
-        setup = Setup(**given) if given else _PLAIN
-        prepared = rows.prepare(messages, setup.for_user() if given else None)
+        arguments.revision(expected)
+        setup = TurnOptions(**given) if given else _PLAIN
+        prepared = message_input.prepare(messages, setup.for_user() if given else None)
         if not prepared:
             raise BadValue("a turn that is committed whole needs at least one message")
-        room = self._store.room
-        turn = whole.Whole(self.id, prepared, expected, setup.facts() if given else {}, setup.rules)
+        runtime = self._store.runtime
+        turn = commit.WholeTurn(self.id, prepared, expected, setup.facts() if given else {}, setup.rules)
         try:
             with self._store.db.write(hard=True) as tx:
-                info, tip = whole.commit_fast(tx, room, turn)
-        except InTheWay:
+                info, tip = commit.commit_fast(tx, runtime, turn)
+        except FastPathMissed:
             with self._store.db.write(hard=True) as tx:
-                return whole.commit_carefully(tx, room, turn)
-        room.tips.put(self.id, tip)
+                return commit.commit_carefully(tx, runtime, turn)
+        runtime.head_cache.put(self.id, tip)
         return info
 
     def regenerate(self, message: str | None = None, expected: int | None = None, **setup: Any) -> Turn:
         """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
         question if it has none."""
-        return self._begin_sibling(message, None, expected, Setup(**setup) if setup else Setup())
+        return self._begin_sibling(message, None, expected, TurnOptions(**setup) if setup else TurnOptions())
 
     def edit(self, message: str, content: Any, expected: int | None = None, **setup: Any) -> Turn:
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
         if content is None or content == []:
             raise BadValue("an edit needs something to say instead; rewind() takes a message back")
-        return self._begin_sibling(message, content, expected, Setup(**setup) if setup else Setup())
+        return self._begin_sibling(message, content, expected, TurnOptions(**setup) if setup else TurnOptions())
 
     @_goes_on
-    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: Setup) -> Turn:
-        edge.text_or_none("message", message)
-        edge.revision(expected)
-        prepared = rows.prepare(content, setup.for_user())
+    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: TurnOptions) -> Turn:
+        arguments.text_or_none("message", message)
+        arguments.revision(expected)
+        prepared = message_input.prepare(content, setup.for_user())
         if len(prepared) > 1:
             raise BadValue("an edit replaces one message by one message")
         owner = self._store.owner()
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(
+            head = preflight.ready(
                 tx,
-                self._store.room,
+                self._store.runtime,
                 self.id,
                 expected=expected,
-                stamps=len(prepared),
+                timestamps=len(prepared),
                 preview=previews.of(prepared),
                 moving_on=True,
             )
@@ -339,26 +354,26 @@ class Session:
                 one.client_id = one.client_id or known_as
             old = head.turn_id
             head = heads.move(tx, head, parent, kind="begin", reason="edit" if prepared else "regenerate")
-            head = heads.take(tx, self.id, stamps=len(prepared))
+            head = heads.lock(tx, self.id, timestamps=len(prepared))
             setup.keep_prompt(tx)
             facts = setup.facts() | setup.snapshot(tx, self.id)
-            state = turns.begin(tx, head, prepared, owner=owner, facts=facts, references=before)
+            state = open_turn.begin(tx, head, prepared, owner=owner, facts=facts, references=before)
             triggers.deliver(tx, self.id, state.id, setup.trigger, triggers.payload(prepared))
-            visibility.restamp(tx, head, old)
+            hidden_stamps.restamp(tx, head, old)
         return self._store.track(state)
 
     @_goes_on
     def resume(self, turn_id: str) -> Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
-        edge.text("turn_id", turn_id)
+        arguments.text("turn_id", turn_id)
         owner = self._store.owner()
         with self._store.db.write(hard=True) as tx:  # by itself: it stays done if the resume is refused
-            recovery.recover(tx, heads.take(tx, self.id, stamps=0), self._store.room.is_dead)
+            recovery.recover(tx, heads.lock(tx, self.id, timestamps=0), self._store.runtime.is_dead)
         with self._store.db.write(hard=True) as tx:
-            head = heads.take(tx, self.id, stamps=0)
+            head = heads.lock(tx, self.id, timestamps=0)
             if head.deleted_at is not None:  # an archived session's open turns may go on
-                prelude.refuse_closed(head)
-            state = turns.load(tx, turn_id)
+                preflight.refuse_closed(head)
+            state = open_turn.load(tx, turn_id)
             if state.session_id != self.id:
                 raise TurnNotFound(turn_id, f"it belongs to session {state.session_id}")
             if state.status != "waiting":
@@ -370,20 +385,20 @@ class Session:
                     )
                 )
             if tx.run(Q.set_status, status="streaming", owner=owner, turn=turn_id, fence=state.fence) != 1:
-                raise turns.sealed_error(tx, turn_id)
+                raise open_turn.sealed_error(tx, turn_id)
             state.fence += 1
             state.status = "streaming"
-            head = heads.take(tx, self.id, stamps=0)
-            turns.record_event(tx, head, "resume", state, {"turn": turn_id})
+            head = heads.lock(tx, self.id, timestamps=0)
+            open_turn.record_event(tx, head, "resume", state, {"turn": turn_id})
         return self._store.track(state, resumed=True)
 
     # ------------------------------------------------------------ the queue
 
     def enqueue(self, message: Any, id: str | None = None, **given: Any) -> Queued:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
-        setup = Setup(**given)
+        setup = TurnOptions(**given)
         setup.refuse_snapshots()
-        prepared = rows.prepare(message, setup.for_user())
+        prepared = message_input.prepare(message, setup.for_user())
         if len(prepared) != 1 or prepared[0].role != "user":
             raise BadValue("a queued message is one message of the user")
         if id is not None:
@@ -406,14 +421,14 @@ class Session:
     def claim(self, id: str | None = None, expected: int | None = None, **given: Any) -> Turn | None:
         """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
-        edge.text_or_none("id", id)
-        edge.revision(expected)
-        setup, owner = Setup(**given), self._store.owner()
+        arguments.text_or_none("id", id)
+        arguments.revision(expected)
+        setup, owner = TurnOptions(**given), self._store.owner()
         if setup.trigger is not None:
             raise BadValue("a trigger belongs to the message: give it to enqueue()")
         with self._store.db.write(hard=True) as tx:
             facts = setup.facts() | setup.snapshot(tx, self.id)
-            state = queue.claim(tx, self._store.room, self.id, id, owner=owner, expected=expected, facts=facts)
+            state = queue.claim(tx, self._store.runtime, self.id, id, owner=owner, expected=expected, facts=facts)
             if state is None:
                 return None
             setup.keep_prompt(tx)
@@ -423,19 +438,19 @@ class Session:
     def cancel(self, id: str) -> bool:
         """Take a queued message back. False: it was before. MessageFired: it is too late."""
         with self._store.db.write(hard=True) as tx:
-            return queue.cancel(tx, self._store.room, self.id, edge.text("id", id))
+            return queue.cancel(tx, self._store.runtime, self.id, arguments.text("id", id))
 
     # ------------------------------------------------------------ what a model sees
 
     @property
-    def permissions(self) -> rulebook.Rulebook:
+    def permissions(self) -> session_rules.SessionRules:
         """The session's own rules: add, remove, list, evaluate."""
-        return rulebook.Rulebook(self._store, self.id)
+        return session_rules.SessionRules(self._store, self.id)
 
     def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
         turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself."""
-        edge.text_or_none("system", system)
+        arguments.text_or_none("system", system)
         with self._store.db.read() as tx:
             head = tx.one(Q.read_head, session=self.id)
             sessions.get_row(tx, self.id)
@@ -445,7 +460,7 @@ class Session:
 
     def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
-        return modelmessages.convert(self.context(system=system))
+        return model_messages.convert(self.context(system=system))
 
     @_goes_on
     def compact(
@@ -455,15 +470,15 @@ class Session:
         `context()` stops at the summary. Also: `compaction_type`, `model`, `provider`, `trigger`, `auto`, `overflow`,
         `metadata`, `tokens_before`, `tokens_after`, `summary_tokens`, `summarization_input_tokens`,
         `summarization_output_tokens`, `duration_ms`."""
-        edge.revision(expected)
+        arguments.revision(expected)
         said = compaction.Compaction.of(summary, given)
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=1, moving_on=True)
-            head = loose.adopt_beside(tx, head) if expected is None else head
+            head = preflight.ready(tx, self._store.runtime, self.id, expected=expected, timestamps=1, moving_on=True)
+            head = adopt.adopt_beside(tx, head) if expected is None else head
             turn = compaction.write(tx, head, said, compaction.scope(tx, head, _name_of(keep_from)))
-            head = sealing.land(tx, head, turn, kind="compact")
+            head = seal.advance_head(tx, head, turn, kind="compact")
             if head.open_turns:
-                visibility.hide_open_turns(tx, head)
+                hidden_stamps.hide_open_turns(tx, head)
             row = tx.one(Q.get_turn, turn=turn.id)
         assert row is not None
         return events.turn_info(row)
@@ -473,7 +488,7 @@ class Session:
         """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
         The record stays as it is."""
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(tx, self._store.room, self.id, stamps=0)
+            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0)
             return pruning.prune(tx, head, _name_of(before), keep)
 
     # ------------------------------------------------------------ moving the head
@@ -485,21 +500,21 @@ class Session:
         """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
         only the contract must see it whole: `copy=True`."""
         check_title(title)
-        edge.flag("copy", copy)
+        arguments.flag("copy", copy)
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(tx, self._store.room, self.id, stamps=0, writing=False)
+            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0, writing=False)
             if head.deleted_at is not None:
-                prelude.refuse_closed(head)
+                preflight.refuse_closed(head)
             new = sessions.fork(tx, head, _name_of(at), title=title)
             if copy:
-                materialise.materialise(tx, heads.take(tx, new, stamps=0))
+                materialise.materialise(tx, heads.lock(tx, new, timestamps=0))
         return Session(self._store, new)
 
     @_goes_on
     def materialise(self) -> int:
         """Copy the messages that live in other sessions, for readers who know only the contract; how many."""
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(tx, self._store.room, self.id, stamps=0)
+            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0)
             return materialise.materialise(tx, head)
 
     def rewind(
@@ -507,35 +522,35 @@ class Session:
     ) -> None:
         """Back to a turn, or to right after a message. Nothing is lost: undo() returns."""
         wanted = _name_of(to)
-        canonical.check_text("reason", reason)
+        exact_json.check_text("reason", reason)
         if wanted is None:
             raise BadValue("rewind needs a turn or a message to go back to")
-        self._move(lambda tx, head: refs.rewind(tx, head, wanted, reason), expected)
+        self._move(lambda tx, head: moves.rewind(tx, head, wanted, reason), expected)
 
     def undo(self, expected: int | None = None) -> None:
         """Take back the last move of the head; again, the one before it."""
-        self._move(lambda tx, head: refs.undo(tx, head, None), expected)
+        self._move(lambda tx, head: moves.undo(tx, head, None), expected)
 
     def redo(self, expected: int | None = None) -> None:
-        self._move(lambda tx, head: refs.redo(tx, head, None), expected)
+        self._move(lambda tx, head: moves.redo(tx, head, None), expected)
 
     def move(self, to: str | TurnInfo | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
         wanted = _name_of(to)
-        canonical.check_text("reason", reason)
+        exact_json.check_text("reason", reason)
 
         def work(tx: Tx, head: Head) -> Head:
             if wanted is not None and wanted not in {t.id for t in events.tree(tx, self.id) if t.sealed_at}:
                 raise TurnNotFound(wanted, "it is not a sealed turn of this session; fork(at=…) reaches others")
-            return refs.move(tx, head, wanted, kind="move", reason=reason)
+            return moves.move(tx, head, wanted, kind="move", reason=reason)
 
         self._move(work, expected)
 
     @_goes_on
     def _move(self, work: Any, expected: int | None) -> None:
-        edge.revision(expected)
+        arguments.revision(expected)
         with self._store.db.write(hard=True) as tx:
-            head = prelude.ready(tx, self._store.room, self.id, expected=expected, stamps=0)
+            head = preflight.ready(tx, self._store.runtime, self.id, expected=expected, timestamps=0)
             work(tx, head)
 
     # ------------------------------------------------------------ life
@@ -553,27 +568,27 @@ class Session:
     def delete(self) -> None:
         """Gone from every list; forks keep what they share. undelete() brings it back."""
         with self._store.db.write(hard=True) as tx:
-            head = heads.take(tx, self.id, stamps=0)
+            head = heads.lock(tx, self.id, timestamps=0)
             if head.deleted_at is not None:
                 raise SessionNotFound(self.id)
-            sessions.delete(tx, self._store.room, head)
+            sessions.delete(tx, self._store.runtime, head)
 
     def undelete(self) -> None:
         with self._store.db.write(hard=True) as tx:
-            sessions.undelete(tx, heads.take(tx, self.id, stamps=0))
+            sessions.undelete(tx, heads.lock(tx, self.id, timestamps=0))
 
     def alias(self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None) -> None:
         """A unique name, in its namespace, for this session (or for one of its turns)."""
-        check_name("name", edge.text("name", name))
-        check_name("namespace", edge.text("namespace", namespace))
-        edge.text_or_none("turn", turn)
-        canonical.check_text("reason", reason)
+        check_name("name", arguments.text("name", name))
+        check_name("namespace", arguments.text("namespace", namespace))
+        arguments.text_or_none("turn", turn)
+        exact_json.check_text("reason", reason)
         with self._store.db.write(hard=True) as tx:
             sessions.add_alias(tx, self.id, name, namespace, turn, reason)
 
     def unalias(self, name: str, namespace: str = "alias") -> None:
-        edge.text("name", name)
-        edge.text("namespace", namespace)
+        arguments.text("name", name)
+        arguments.text("namespace", namespace)
         with self._store.db.write(hard=True) as tx:
             if not tx.run(Q.delete_alias, namespace=namespace, name=name, session=self.id):
                 raise SessionNotFound(name, f"no {namespace} of that name points here")
@@ -582,9 +597,9 @@ class Session:
     def adopt(self) -> bool:
         """Make turns of everything another program wrote into this session; False if there was nothing."""
         with self._store.db.write(hard=True) as tx:
-            head = heads.take(tx, self.id, stamps=0)
-            prelude.refuse_closed(head)
-            return prelude.settle_open(tx, self._store.room, self.id, everywhere=True)
+            head = heads.lock(tx, self.id, timestamps=0)
+            preflight.refuse_closed(head)
+            return preflight.settle_open(tx, self._store.runtime, self.id, everywhere=True)
 
 
 class Moment:
@@ -604,8 +619,10 @@ class Moment:
 def _stamp(when: datetime | int) -> int:
     """A time in epoch milliseconds."""
     if not isinstance(when, datetime):
-        if type(when) is not int or abs(when) > edge.LARGEST:
-            raise BadValue(f"a time is a datetime, or epoch milliseconds as a whole number, not {edge.shown(when)}")
+        if type(when) is not int or abs(when) > arguments.LARGEST:
+            raise BadValue(
+                f"a time is a datetime, or epoch milliseconds as a whole number, not {arguments.shown(when)}"
+            )
         return when
     try:
         return round(when.timestamp() * 1000)
@@ -614,7 +631,9 @@ def _stamp(when: datetime | int) -> int:
 
 
 def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
-    return place if place is None or isinstance(place, str) else openturn.name_of(place)
+    from .turn import name_of
+
+    return place if place is None or isinstance(place, str) else name_of(place)
 
 
 def _sibling_place(
@@ -627,8 +646,8 @@ def _sibling_place(
         if message is None:  # asked, never answered: the same question again
             parent = tx.one(Q.parent_of, turn=said)
             assert parent is not None
-            return parent[0], refs.entries_of(tx, said), None
-    turn_id, message = refs.find_message(tx, head, message, on_path=True, in_tail=True)
+            return parent[0], moves.entries_of(tx, said), None
+    turn_id, message = moves.find_message(tx, head, message, on_path=True, in_tail=True)
     row = tx.one(Q.get_message, id=message)
     if row is None:
         raise MessageNotFound(message)
@@ -637,8 +656,8 @@ def _sibling_place(
     if editing != (row[2] != "assistant"):
         verb = "edit changes what was said to the agent" if editing else "regenerate answers again"
         raise Refused(f"{verb}; message {message} is from the {row[2]}")
-    entries = refs.entries_of(tx, turn_id)
-    start = refs.start_of_message(entries, message)
+    entries = moves.entries_of(tx, turn_id)
+    start = moves.start_of_message(entries, message)
     parent = tx.one(Q.parent_of, turn=turn_id)
     assert parent is not None
     return parent[0], entries[:start], entries[start].client_id or message
@@ -654,7 +673,7 @@ def _last_said(tx: Tx, head: Head) -> str:
 
 def _last_message(tx: Tx, turn_id: str) -> str | None:
     """The answer that a turn ends with; None if it ends with a question."""
-    for entry in reversed(refs.entries_of(tx, turn_id)):
+    for entry in reversed(moves.entries_of(tx, turn_id)):
         if entry.kind == "message":
             row = tx.one(Q.get_message, id=entry.ref)
             return entry.ref if row is not None and row[2] == "assistant" else None

@@ -10,17 +10,21 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING, Any
 
-from . import canonical, edge, eventlog, ids, places
-from .canonical import LONGEST_KEY, check_column, check_name, check_title, size_of
-from .clock import monotonic, now_ms
-from .core import heads, metadata, prelude, sessions, trimming
-from .core.prelude import Room
-from .db import filesystem
-from .db.database import Database, Engine, Life, Tx
+from .base import address, arguments, exact_json, ids
+from .base.clock import monotonic, now_ms
+from .base.exact_json import LONGEST_KEY, check_column, check_name, check_title, size_of
+from .base.lazy_import import later
+from .core import heads, metadata
+from .core.settle import preflight
+from .core.settle.preflight import Runtime
+from .core.upkeep import retention, trimming
+from .core.verbs import sessions
+from .db.engine import Database, Engine, Life, Tx
 from .db.queries import Q
-from .db.reading import ReadOnlyDatabase
-from .db.refusing import refusal
-from .db.sqlite import SqliteDatabase
+from .db.refusal import refusal
+from .db.sqlite import filesystem
+from .db.sqlite.engine import SqliteDatabase
+from .db.sqlite.readonly import ReadOnlyDatabase
 from .errors import (
     BadValue,
     HeadConflict,
@@ -32,19 +36,18 @@ from .errors import (
     TurnSealed,
     TurnUnsealable,
 )
-from .keeper import Keeper, say
-from .later import later
+from .maintenance import Worker, say
 from .model import Page, Problem, SessionInfo
-from .saving import Policy
 from .session import Session
+from .streaming.save_policy import SavePolicy
 
 if TYPE_CHECKING:
-    from . import openturn
-    from .core import journal, recovery
-    from .core.turns import OpenTurn
-    from .openturn import Turn
+    from .core.settle import recovery
+    from .core.turn.open_turn import OpenTurn
+    from .core.upkeep import journal
+    from .turn import Turn
 else:
-    later(globals(), ".openturn", ".core.journal", ".core.recovery")
+    later(globals(), ".core.upkeep.journal", ".core.settle.recovery")
 
 _ENGINE = ("create", "durability", "readonly", "timeout")
 _POSTGRES = ("lease", "pooler")
@@ -65,29 +68,31 @@ def open(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | 
 def open_quietly(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None, **options: Any) -> Store:
     """`open`, for who says by itself what there is to say (`store.notes`)."""
     path = _path(url)
-    is_postgres = places.is_server(path)
+    is_postgres = address.is_server(path)
     known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
     unknown = set(options) - known
     if unknown:
         raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
     for name, least in (("timeout", 0), ("lease", 0.1)):
         if name in options:
-            edge.number(name, options[name], least=least)
+            arguments.number(name, options[name], least=least)
     for name in ("create", "readonly", "pooler"):
         if name in options:
-            edge.flag(name, options[name])
+            arguments.flag(name, options[name])
     chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
     return _open_on(_server(path, space, chosen) if is_postgres else _file(path, space, chosen), options)
 
 
 def _path(url: Any) -> str:
     if not isinstance(url, str | bytes | os.PathLike):
-        raise BadValue(f"a store is opened by a path, ':memory:' or a postgresql:// address, not {edge.shown(url)}")
+        raise BadValue(
+            f"a store is opened by a path, ':memory:' or a postgresql:// address, not {arguments.shown(url)}"
+        )
     return os.fsdecode(url)
 
 
 def _server(url: str, space: str | None, chosen: dict[str, Any]) -> Engine:
-    url, named = places.split(url)
+    url, named = address.split(url)
     if space is not None and named and space != named:
         raise BadValue(f"the address names the space {named!r}, and `space` {space!r}; leave one of them out")
     return _postgres(url, (named or "default") if space is None else space, chosen)
@@ -136,23 +141,23 @@ class Store:
         trim_after: float = 5.0,
         recover_every: float | None = 30.0,
     ) -> None:
-        edge.number("trim_after", trim_after)
+        arguments.number("trim_after", trim_after)
         if recover_every is not None:
-            edge.number("recover_every", recover_every, least=0.01)
+            arguments.number("recover_every", recover_every, least=0.01)
         self.path = engine.name
         self.readonly, self.notes = engine.readonly, engine.notes
-        self._policy = Policy(save_on, save_buffer_ms, save_buffer_size)
+        self._policy = SavePolicy(save_on, save_buffer_ms, save_buffer_size)
         self._trim_after, self._recover_every = trim_after, recover_every
         self._engine = engine
         self.db: Database = engine
         self._owner = Owner(engine.life)
-        self.room = Room(self._owner.is_dead)
+        self.runtime = Runtime(self._owner.is_dead)
         self.sessions = Sessions(self)
         self._open: dict[str, Turn] = {}
         self._closed = False
         self._pid = os.getpid()
         self._has_streamed = False
-        self._keeper = Keeper(self._chores)
+        self._maintenance = Worker(self._chores)
         self._recovered_at = self._renewed_at = monotonic()
         self._trim_at: float | None = None
         self._due: builtins.list[trimming.Due] = []  # for the keeper: what it is trimming
@@ -160,9 +165,9 @@ class Store:
 
     def _begin(self, events: str | None) -> None:
         try:
-            mode = eventlog.choose(self.db, events)
-            self._engine.expect_setting("events", mode, eventlog.LIVE)
-            if mode == eventlog.FULL:
+            mode = retention.choose(self.db, events)
+            self._engine.expect_setting("events", mode, retention.LIVE)
+            if mode == retention.FULL:
                 self.db = journal.JournaledDatabase(self.db)
             if not self.readonly:
                 self._recover_at_opening()
@@ -175,7 +180,7 @@ class Store:
         try:
             self.recover()
         except StoreFull as error:
-            self._keeper.put_off(error)
+            self._maintenance.put_off(error)
 
     def close(self) -> None:
         """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
@@ -184,7 +189,7 @@ class Store:
             self.db.close()
             return
         self._closed = True
-        self._keeper.end()
+        self._maintenance.end()
         with ExitStack() as stack:  # whatever fails, everything is let go of
             stack.callback(self.db.close)
             stack.callback(self._owner.leave, self.db)
@@ -224,7 +229,7 @@ class Store:
         while True:
             try:
                 with self.db.write(hard=True) as tx:
-                    prelude.settle(tx, self.room, heads.take(tx, session_id, stamps=0))
+                    preflight.settle(tx, self.runtime, heads.lock(tx, session_id, timestamps=0))
                 return
             except TurnUnsealable as stuck:
                 self._set_aside(stuck)
@@ -254,14 +259,14 @@ class Store:
         if dead:
             with self.db.write() as tx:
                 for owner in dead:
-                    tx.later(Q.drop_owner, id=owner)
+                    tx.defer(Q.drop_owner, id=owner)
             self._owner.forget(dead)
 
     def trim(self, older_than: float | None = None) -> int:
         """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
         parts hold what they said. Done by itself a little after each seal."""
         self._refuse_if_readonly()
-        wait = self._trim_after if older_than is None else edge.number("older_than", older_than)
+        wait = self._trim_after if older_than is None else arguments.number("older_than", older_than)
         return self._trim(wait)
 
     def _trim(self, older_than: float, seconds: float | None = None) -> int:
@@ -281,10 +286,10 @@ class Store:
     def verify(self, *, fix: bool = False, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
         """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth.
         `progress` is called now and then, with how many turns and sessions were looked at."""
-        from .core import verify  # when it is asked for: most starts never do
+        from .core.upkeep import verify
 
-        edge.function("progress", progress)
-        edge.flag("fix", fix)
+        arguments.function("progress", progress)
+        arguments.flag("fix", fix)
         if fix:
             self._refuse_if_readonly()
             return verify.fix(self.db, progress)
@@ -294,29 +299,29 @@ class Store:
     def rebuild(self, session_id: str | None = None, *, fix: bool = True) -> builtins.list[Problem]:
         """In a store that keeps everything (`events="full"`): make the rows of one session, or of all, again from the
         journal; what was missing or said something else. `fix=False` only compares."""
-        from .core import rebuilding
+        from .core.upkeep import rebuild
 
-        edge.text_or_none("session_id", session_id)
-        if edge.flag("fix", fix):
+        arguments.text_or_none("session_id", session_id)
+        if arguments.flag("fix", fix):
             self._refuse_if_readonly()
         if self.db is self._engine:
             raise Refused('this store keeps no journal; one that is begun with events="full" does')
         with self.db.read() as tx:
-            wanted = rebuilding.sessions(tx) if session_id is None else [rebuilding.named(tx, session_id)]
+            wanted = rebuild.sessions(tx) if session_id is None else [rebuild.named(tx, session_id)]
         found = []
         for each in wanted:
             found += self._rebuild(each, fix)
         return found
 
     def _rebuild(self, session_id: str, fix: bool) -> builtins.list[Problem]:
-        from .core import rebuilding
+        from .core.upkeep import rebuild
 
         scratch = SqliteDatabase(":memory:")
         try:
             with self._engine.write(hard=True) if fix else self._engine.read() as tx:
-                problem = rebuilding.replay(tx, session_id, scratch, journal.LOGGED)
+                problem = rebuild.replay(tx, session_id, scratch, journal.LOGGED)
                 with scratch.read() as made:
-                    return [problem] if problem else list(rebuilding.compare(tx, session_id, made, fix=fix))
+                    return [problem] if problem else list(rebuild.compare(tx, session_id, made, fix=fix))
         finally:
             scratch.close()
 
@@ -328,13 +333,13 @@ class Store:
         moved = 0
         for session_id in found:
             with self.db.write(hard=True) as tx:
-                moved += prelude.settle_open(tx, self.room, session_id, everywhere=True)
+                moved += preflight.settle_open(tx, self.runtime, session_id, everywhere=True)
         return moved
 
     def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
         for label, text in (("origin", origin), ("foreign id", foreign_id), ("id", ours), ("scope", scope)):
-            check_name(label, edge.text(label, text))
+            check_name(label, arguments.text(label, text))
         with self.db.write(hard=True) as tx:
             tx.run(Q.put_foreign_id, origin=origin, scope=scope, foreign=foreign_id, id=ours)
             row = tx.one(Q.find_foreign_id, origin=origin, scope=scope, foreign=foreign_id)
@@ -343,13 +348,13 @@ class Store:
 
     def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None:
         for label, text in (("origin", origin), ("foreign id", foreign_id), ("scope", scope)):
-            edge.text(label, text)
+            arguments.text(label, text)
         with self.db.read() as tx:
             row = tx.one(Q.find_foreign_id, origin=origin, scope=scope, foreign=foreign_id)
         return row[0] if row else None
 
     def system_prompt(self, digest: str) -> str | None:
-        edge.text("digest", digest)
+        arguments.text("digest", digest)
         with self.db.read() as tx:
             row = tx.one(Q.get_prompt, digest=digest)
         return row[0] if row else None
@@ -360,13 +365,15 @@ class Store:
         return self._owner.sign_in()
 
     def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
-        turn = openturn.Turn(
+        from .turn import Turn
+
+        turn = Turn(
             self.db,
-            self.room,
+            self.runtime,
             state,
             policy=self._policy,
             on_end=self._forget,
-            on_hold=self._keeper.wake,
+            on_hold=self._maintenance.wake,
             on_begin=self._remember,
             resumed=resumed,
         )
@@ -378,13 +385,13 @@ class Store:
         if not self._has_streamed:  # a store that only reads leaves everything as it is
             self._has_streamed = True
             self._trim_at = monotonic()
-            self._keeper.wake()
+            self._maintenance.wake()
 
     def _forget(self, turn: Turn) -> None:
         self._open.pop(turn.id, None)
         if self._trim_at is None:
             self._trim_at = monotonic() + self._trim_after
-            self._keeper.wake()
+            self._maintenance.wake()
 
     def _chores(self, now: float) -> float | None:
         """For the keeper: do what is due; in how many seconds there is more."""
@@ -393,9 +400,9 @@ class Store:
         try:
             self._tidy(now)
             if before != (self._renewed_at, self._trim_at, self._recovered_at):  # something was due, and is done
-                self._keeper.has_worked()
+                self._maintenance.has_worked()
         except PalaverError as error:  # a stream that holds chunks back is looked at in time all the same
-            self._keeper.put_off(error)
+            self._maintenance.put_off(error)
             waits.append(1.0)
             return min(left for left in waits if left is not None)
         if self._trim_at is not None:
@@ -436,7 +443,7 @@ class Store:
         try:
             return turn._flush_old()
         except PalaverError as error:
-            self._keeper.put_off(error)
+            self._maintenance.put_off(error)
             return 1.0
 
     def _trim_later(self) -> None:
@@ -498,7 +505,7 @@ class Owner:
             if self._signed:
                 self._signed = False
                 with db.write() as tx:
-                    tx.later(Q.drop_owner, id=self.id)
+                    tx.defer(Q.drop_owner, id=self.id)
             is_clean = True
         finally:
             self._life.end(self.id, is_clean=is_clean)
@@ -549,28 +556,28 @@ class Sessions:
 
     def get(self, session_id: str, *, deleted: bool = False) -> Session:
         """The session with this id, ours or the one given to create(); SessionNotFound if none, or it was deleted."""
-        edge.flag("deleted", deleted)
+        arguments.flag("deleted", deleted)
         with self._store.db.read() as tx:
-            ours = sessions.resolve(tx, edge.text("a session's id", session_id))
-            row = tx.one(Q.session_for_update, session=ours) if ours else None
+            ours = sessions.resolve(tx, arguments.text("a session's id", session_id))
+            row = tx.one(Q.session_stamps, session=ours) if ours else None
         if ours is None or row is None or (row[2] is not None and not deleted):
             raise SessionNotFound(session_id, "list() shows what there is")
         return Session(self._store, ours)
 
     def find(self, name: str, namespace: str | None = None) -> Session:
         """By id, or by an alias (in one namespace, or in any if it is clear)."""
-        edge.text("name", name)
-        edge.text_or_none("namespace", namespace)
+        arguments.text("name", name)
+        arguments.text_or_none("namespace", namespace)
         with self._store.db.read() as tx:
             if namespace is None:
                 ours = sessions.resolve(tx, name)
-                row = tx.one(Q.session_for_update, session=ours) if ours else None
+                row = tx.one(Q.session_stamps, session=ours) if ours else None
                 if ours is not None and row is not None and row[2] is None:
                     return Session(self._store, ours)
                 found = {r[0] for r in tx.all(Q.find_alias_anywhere, name=name)}
             else:
                 found = {r[0] for r in tx.all(Q.find_alias, namespace=namespace, name=name)}
-            found = {each for each in found if (tx.one(Q.session_for_update, session=each) or (0, 0, 0))[2] is None}
+            found = {each for each in found if (tx.one(Q.session_stamps, session=each) or (0, 0, 0))[2] is None}
         if len(found) > 1:
             raise BadValue(f"{name!r} names {len(found)} sessions; say which namespace you mean")
         if not found:
@@ -580,8 +587,8 @@ class Sessions:
     def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
         """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
         the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
-        edge.flag("deleted", deleted)
-        check_column("name", edge.text("name", name))
+        arguments.flag("deleted", deleted)
+        check_column("name", arguments.text("name", name))
         with self._store.db.read() as tx:
             return sessions.match(tx, name, deleted=deleted)
 
@@ -598,10 +605,10 @@ class Sessions:
     ) -> Page:
         """One page, newest first: by last update, or by creation (order="created"), where rows never move. `after` is
         the `next` of the page before; `archived=True` includes those too."""
-        edge.flag("archived", archived)
+        arguments.flag("archived", archived)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
-            edge.text_or_none(label, text)
-        edge.whole("limit", limit, least=1, most=10_000)
+            arguments.text_or_none(label, text)
+        arguments.whole("limit", limit, least=1, most=10_000)
         with self._store.db.read() as tx:
             return sessions.list_page(
                 tx,
@@ -626,7 +633,7 @@ class Sessions:
 
 
 def _id_of(session: Session | str | None) -> str | None:
-    return session.id if isinstance(session, Session) else edge.text_or_none("parent", session)
+    return session.id if isinstance(session, Session) else arguments.text_or_none("parent", session)
 
 
 def _check_workspace(given: str | None) -> None:
@@ -637,6 +644,6 @@ def _check_workspace(given: str | None) -> None:
 
 def _metadata(given: dict[str, Any] | None) -> str:
     text = metadata.as_given(given)
-    if '"deleted_at"' in text and "deleted_at" in canonical.parse(text):
+    if '"deleted_at"' in text and "deleted_at" in exact_json.parse(text):
         raise BadValue("session metadata key 'deleted_at' belongs to the store; leave it out")
     return text

@@ -11,8 +11,9 @@ import apsw
 import pytest
 
 import palaver
-from palaver import aio, together
+from palaver import aio
 from palaver.errors import ChunkError, StoreBusy, TurnSealed
+from palaver.streaming import batch
 
 from .support import END, START, Teller, answer, delta, query, run, said, stored
 
@@ -202,9 +203,9 @@ def test_what_is_shared_is_undone_for_all_and_told_to_each(store: palaver.Store,
         turn.append([*START, delta("")])
     with monkeypatch.context() as patch:
         patch.setattr(store._engine, "append_all", explode)
-        ends = together.write([(turn, delta("x")) for turn in turns])
+        ends = batch.write([(turn, delta("x")) for turn in turns])
     assert [str(end) for end in ends] == ["planted"] * 3
-    assert together.write([(turn, delta("y")) for turn in turns]) == [None] * 3
+    assert batch.write([(turn, delta("y")) for turn in turns]) == [None] * 3
     assert [turn.message()["parts"][-1]["text"] for turn in turns] == ["y"] * 3
 
 
@@ -213,7 +214,7 @@ def test_a_bug_below_is_told_to_all_who_wait_and_the_store_closes(path: str, mon
         async with await aio.open(path) as store:
             turns = await begin(store, 3)
             with monkeypatch.context() as patch:
-                patch.setattr(together, "write", explode)
+                patch.setattr(batch, "write", explode)
                 return await asyncio.gather(*(turn.write(delta("x")) for turn in turns), return_exceptions=True)
 
     assert [str(end) for end in run(storm())] == ["planted"] * 3

@@ -26,11 +26,11 @@ import palaver
 from palaver.exports import reader
 
 source, target, space, when, nth = sys.argv[1], sys.argv[2], sys.argv[3] or None, sys.argv[4], int(sys.argv[5])
-calls, take_in, settle = 0, reader.take_in, reader._Import._settle
+calls, take_entries, settle = 0, reader.take_entries, reader._Import._settle
 
 def dying(tx, *rest, **more):
     global calls
-    done = take_in(tx, *rest, **more)
+    done = take_entries(tx, *rest, **more)
     calls += 1
     if calls == nth and when == "before":
         os.kill(os.getpid(), signal.SIGKILL)
@@ -41,7 +41,7 @@ def settled(self, arrival):
     if calls == nth and when == "after":
         os.kill(os.getpid(), signal.SIGKILL)
 
-reader.take_in, reader._Import._settle = dying, settled
+reader.take_entries, reader._Import._settle = dying, settled
 palaver.copy(palaver.open(source), palaver.open(target, space))
 """
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver.cli import progress
+from palaver.cli.ui import progress
 
 from .run import Cli
 from .terminal import Terminal

@@ -15,8 +15,9 @@ import click
 import pytest
 
 import palaver
-from palaver import places
-from palaver.cli import completion, doctor_server, place, program
+from palaver.base import address
+from palaver.cli import location, program
+from palaver.cli.commands import completion, doctor_server
 from palaver.cli.exits import Stop, hide_secrets
 from tests.postgres.pooler import Pooler
 from tests.postgres.server import Given, Server, connect_given, rewritten
@@ -280,10 +281,10 @@ def test_a_space_is_named_in_one_of_three_ways(bare: Cli, database: str, templat
 
 
 def test_an_address_and_its_space() -> None:
-    assert places.split("postgresql://h/d#acme") == ("postgresql://h/d", "acme")
-    assert places.split("postgresql://h/d?host=/a") == ("postgresql://h/d?host=/a", None)
-    assert places.split("postgresql://u:p#w@h/d") == ("postgresql://u:p#w@h/d", None)  # that is a password
-    assert place.locate("a#b.db") == ("a#b.db", None)
+    assert address.split("postgresql://h/d#acme") == ("postgresql://h/d", "acme")
+    assert address.split("postgresql://h/d?host=/a") == ("postgresql://h/d?host=/a", None)
+    assert address.split("postgresql://u:p#w@h/d") == ("postgresql://u:p#w@h/d", None)  # that is a password
+    assert location.locate("a#b.db") == ("a#b.db", None)
 
 
 @pytest.mark.long

@@ -9,7 +9,7 @@ from pathlib import Path
 
 import pytest
 
-from palaver.cli import jsontext, safe
+from palaver.cli.ui import jsontext, sanitize
 
 from .run import COMMAND, Cli
 from .terminal import Terminal
@@ -126,21 +126,21 @@ def test_a_locale_without_utf8_ends_no_command(enemy: Cli, command: tuple[str, .
 
 
 def test_what_an_encoding_cannot_say_is_escaped() -> None:
-    assert safe.visible("né \x1b[m", encoding="ascii") == "n\\u{e9} \\u{1b}[m"
-    assert safe.visible("né", encoding="latin-1") == "né"
+    assert sanitize.visible("né \x1b[m", encoding="ascii") == "n\\u{e9} \\u{1b}[m"
+    assert sanitize.visible("né", encoding="latin-1") == "né"
 
 
 def test_widths_count_what_a_terminal_shows() -> None:
-    assert safe.width("漢字") == 4
-    assert safe.width("e\u0301") == 1
-    assert safe.shorten("漢字漢字", 5) == "漢字…"
-    assert safe.shorten("abc", 3) == "abc"
-    assert safe.shorten("abcd", 3) == "ab…"
-    assert safe.shorten("abcd", 0) == ""
+    assert sanitize.width("漢字") == 4
+    assert sanitize.width("e\u0301") == 1
+    assert sanitize.shorten("漢字漢字", 5) == "漢字…"
+    assert sanitize.shorten("abc", 3) == "abc"
+    assert sanitize.shorten("abcd", 3) == "ab…"
+    assert sanitize.shorten("abcd", 0) == ""
 
 
 def test_json_text_keeps_its_numbers_and_is_ascii() -> None:
-    from palaver.canonical import Raw
+    from palaver.base.exact_json import Raw
 
     text = jsontext.as_json({"a": Raw(b'{"n":1.10,"big":123456789012345678901234567890}'), "b": "é\x7f\U0001f600"})
     assert text == ('{"a": {"n":1.10,"big":123456789012345678901234567890}, "b": "\\u00e9\\u007f\\ud83d\\ude00"}')
@@ -157,7 +157,7 @@ def test_lists_fit_a_terminal_of_twenty_columns(cli: Cli, command: tuple[str, ..
         code, seen = terminal.end()
     assert code == 0
     lines = seen.splitlines()
-    assert lines and max(map(safe.width, lines)) <= 20, seen
+    assert lines and max(map(sanitize.width, lines)) <= 20, seen
 
 
 def test_colours_are_for_terminals_that_want_them(cli: Cli) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver.cli.tree import draw
+from palaver.cli.commands.tree import draw
 from palaver.model import TurnInfo, Usage
 
 from . import talks

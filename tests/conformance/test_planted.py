@@ -11,8 +11,10 @@ import pytest
 
 import palaver
 from palaver import Session, Turn
-from palaver.core import refs, sealing, transcript
-from palaver.recorder import Recorder
+from palaver.core.read import transcript
+from palaver.core.turn import seal
+from palaver.core.verbs import moves
+from palaver.streaming.recorder import Recorder
 from palaver.testing import Conformance
 
 Break = Callable[[pytest.MonkeyPatch], None]
@@ -43,7 +45,7 @@ def sums_fall_on_rewind(patch: pytest.MonkeyPatch) -> None:
 
 
 def undo_stops_at_begin(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(refs._Log, "before", lambda log, at: log.state(at - 1) if at > 0 else None)
+    patch.setattr(moves._Log, "before", lambda log, at: log.state(at - 1) if at > 0 else None)
 
 
 def append_ignores_at(patch: pytest.MonkeyPatch) -> None:
@@ -61,7 +63,7 @@ def batches_are_kept_in_part(patch: pytest.MonkeyPatch) -> None:
 
 
 def tools_stay_open(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sealing, "close_parts", lambda *given, **named: None)
+    patch.setattr(seal, "close_parts", lambda *given, **named: None)
 
 
 def expected_is_not_compared(patch: pytest.MonkeyPatch) -> None:

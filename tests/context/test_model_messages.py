@@ -12,7 +12,7 @@ import pytest
 
 import palaver
 from palaver import aio
-from palaver.modelmessages import convert
+from palaver.aisdk.model_messages import convert
 
 from .messages import FIELDS, PLAIN_CASES, Random, tool_cases
 from .sdk import UI, Judge

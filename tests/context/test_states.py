@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver.modelmessages import convert
+from palaver.aisdk.model_messages import convert
 
 from .lives import Life
 from .sdk import UI, Judge

@@ -8,7 +8,7 @@ from typing import Any
 
 def early_acks() -> None:
     """Writer: a chunk is acknowledged while it is only in memory; every 16th goes to disk, with those before it."""
-    from palaver.db.sqlite import SqliteDatabase
+    from palaver.db.sqlite.engine import SqliteDatabase
 
     insert = SqliteDatabase.insert
     held: list[tuple[Any, Any]] = []
@@ -26,34 +26,34 @@ def early_acks() -> None:
 
 def last_chunk_not_folded() -> None:
     """Recovery: the last chunk of a turn does not reach its parts."""
-    from palaver.core import turns
+    from palaver.core.turn import open_turn
 
-    replay = turns.replay
+    replay = open_turn.replay
 
     def short(fold: Any, events: list[Any]) -> int:
         last = max(at for at, event in enumerate(events) if event[1] == "chunk")
         return replay(fold, events[:last] + events[last + 1 :])
 
-    turns.replay = short
+    open_turn.replay = short
 
 
 def tools_left_open() -> None:
     """Recovery: tool calls of a dead turn stay as they are."""
-    from palaver.core import sealing
+    from palaver.core.turn import seal
 
-    sealing.close_parts = lambda turn, status: None  # type: ignore[assignment]
+    seal.close_parts = lambda turn, status: None  # type: ignore[assignment]
 
 
 def dead_turn_not_landed() -> None:
     """Recovery: the dead turn is put aside instead of on the path."""
-    from palaver.core import recovery
+    from palaver.core.settle import recovery
 
     recovery.finish = lambda tx, head, turn_id, status, **_: recovery.abandon(tx, head, turn_id, status)
 
 
 def sealed_as_completed() -> None:
     """Recovery: a turn that was cut off claims to be complete."""
-    from palaver.core import recovery
+    from palaver.core.settle import recovery
 
     finish = recovery.finish
     recovery.finish = lambda tx, head, turn_id, status, **said: finish(tx, head, turn_id, "completed", **said)
@@ -75,10 +75,10 @@ def strays_not_hidden() -> None:
 
 def usage_counted_twice() -> None:
     """Recovery: tokens of the dead turn are added to the session once more."""
-    from palaver.core import response, sealing
+    from palaver.core.turn import response, seal
     from palaver.model import Usage
 
-    freeze = sealing.freeze
+    freeze = seal.freeze
 
     def twice(tx: Any, turn: Any, status: str, before: Any = None) -> Any:
         usage, cost = turn.usage, turn.cost
@@ -86,12 +86,12 @@ def usage_counted_twice() -> None:
         response.count_usage(tx, turn, usage, cost)
         return freeze(tx, turn, status, before)
 
-    sealing.freeze = twice
+    seal.freeze = twice
 
 
 def nothing_recovered() -> None:
     """Recovery: not done at all."""
-    from palaver.core import recovery
+    from palaver.core.settle import recovery
 
     recovery.recover = lambda tx, head, is_dead: head
 
@@ -108,7 +108,7 @@ def recovers_for_ever() -> None:
         found = recover(self)
         with self.db.write() as tx:
             for row in tx.all(Q.list_recent, before_at=2**62, before_id="", archived=1, limit=100):
-                head = heads.take(tx, row[0], stamps=0)
+                head = heads.lock(tx, row[0], timestamps=0)
                 heads.move(tx, head, head.turn_id, kind="recover")
         return found
 
@@ -117,7 +117,7 @@ def recovers_for_ever() -> None:
 
 def live_turns_taken() -> None:
     """Recovery: every owner but ourselves is held to be dead."""
-    from palaver.db import locks
+    from palaver.db.sqlite import locks
 
     locks.look = lambda folder, owner: locks.FREE
 

@@ -17,8 +17,8 @@ from collections.abc import Callable, Iterator
 from typing import Any
 
 import palaver
-from palaver import clock
-from palaver.db import wal
+from palaver.base import clock
+from palaver.db.sqlite import checkpoint
 
 from . import sabotage, vfs
 from .history import Log
@@ -439,7 +439,7 @@ def run(options: dict[str, Any]) -> None:
     if "kill_at" in options:
         vfs.count_writes(options["kill_at"])
     if "checkpoint_pages" in options:
-        wal.CHECKPOINT_PAGES = options["checkpoint_pages"]
+        checkpoint.CHECKPOINT_PAGES = options["checkpoint_pages"]
     if options.get("repeatable"):
         write_the_same_pages()
     worker = Worker(options)

@@ -9,8 +9,8 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver.exports import groups, intake, lines, page, proof, reader, selection, tables
-from palaver.exports.outcome import Rejected
+from palaver.exports import groups, import_checks, import_group, lines, markdown_page, reader, selection, tables
+from palaver.exports.results import Rejected
 
 from . import test_again, test_damage, test_forged, test_hostile, test_round_trip, test_selected, test_views
 from .conftest import Source
@@ -59,7 +59,7 @@ def nothing_of_a_refused_session_stays(room: Room) -> None:
 
 def swallow(tx: Any, arrival: Any, mode: str) -> bool:
     try:
-        return intake.take_in(tx, arrival, mode)
+        return import_group.take_entries(tx, arrival, mode)
     except Rejected:
         return True
 
@@ -87,19 +87,23 @@ def both(test: Callable[..., None]) -> Callable[[Room], None]:
 Case = tuple[str, Callable[[Room], None], Callable[[Room], None]]
 CASES: list[Case] = [
     ("no footer check", lambda r: r.plant.setattr(reader, "_check_footer", nothing), an_altered_title_is_refused),
-    ("no proof", lambda r: r.plant.setattr(proof, "prove", nothing), forged("another text")),
-    ("no leaves", lambda r: r.plant.setattr(proof, "_prove_line", nothing), forged("another text")),
-    ("no chain", lambda r: r.plant.setattr(proof, "_prove_turn", nothing), forged("another parent")),
-    ("no reflog", lambda r: r.plant.setattr(proof, "_prove_head", nothing), forged("another reason")),
-    ("no row check", lambda r: r.plant.setattr(proof, "check_row", nothing), forged("another prompt")),
-    ("no fold", lambda r: r.plant.setattr(proof, "_prove_open", nothing), an_open_turn_folds),
+    ("no proof", lambda r: r.plant.setattr(import_checks, "prove", nothing), forged("another text")),
+    ("no leaves", lambda r: r.plant.setattr(import_checks, "_prove_line", nothing), forged("another text")),
+    ("no chain", lambda r: r.plant.setattr(import_checks, "_prove_turn", nothing), forged("another parent")),
+    ("no reflog", lambda r: r.plant.setattr(import_checks, "_prove_head", nothing), forged("another reason")),
+    ("no row check", lambda r: r.plant.setattr(import_checks, "check_row", nothing), forged("another prompt")),
+    ("no fold", lambda r: r.plant.setattr(import_checks, "_prove_open", nothing), an_open_turn_folds),
     ("keys twice", lambda r: r.plant.setattr(lines, "_refuse_twins", nothing), forged("a key twice")),
     ("homes", lambda r: r.plant.setattr(tables.PARTS, "home", None), forged("another session's part")),
     ("NaN", lambda r: r.plant.setitem(tables._CHECKS, "object", tables._text), forged("not a number")),
-    ("refused yet kept", lambda r: r.plant.setattr(reader, "take_in", swallow), nothing_of_a_refused_session_stays),
+    (
+        "refused yet kept",
+        lambda r: r.plant.setattr(reader, "take_entries", swallow),
+        nothing_of_a_refused_session_stays,
+    ),
     (
         "never there",
-        lambda r: r.plant.setattr(reader, "_compare", lambda *_: intake.FRESH),
+        lambda r: r.plant.setattr(reader, "_compare", lambda *_: import_group.FRESH),
         both(test_again.test_a_second_import_changes_nothing),
     ),
     (
@@ -114,12 +118,12 @@ CASES: list[Case] = [
     ),
     (
         "leftovers",
-        lambda r: r.plant.setattr(intake, "_refuse_leftovers", nothing),
+        lambda r: r.plant.setattr(import_group, "_refuse_leftovers", nothing),
         lambda r: test_selected.test_an_older_copy_of_the_session_does_not_complete_a_husk(r.scratch),
     ),
     (
         "a husk adds to a session",
-        lambda r: r.plant.setattr(intake, "_settle_merge", nothing),
+        lambda r: r.plant.setattr(import_group, "_settle_merge", nothing),
         lambda r: test_selected.test_a_husk_with_more_than_the_whole_session_has_is_refused_with_what_stands_on_it(
             r.scratch
         ),
@@ -144,9 +148,9 @@ CASES: list[Case] = [
         lambda r: r.plant.setattr(reader._Import, "_end", lambda *_: False),
         lambda r: test_damage.test_a_session_that_is_missing_is_noticed_at_the_end(r.scratch),
     ),
-    ("raw markup", lambda r: r.plant.setattr(page, "_escaped", lambda text: text), markup_is_escaped),
-    ("control characters", lambda r: r.plant.setattr(page, "visible", lambda text: text), markup_is_escaped),
-    ("a fence that can be closed", lambda r: r.plant.setattr(page, "_fenced", short_fence), markup_is_escaped),
+    ("raw markup", lambda r: r.plant.setattr(markdown_page, "_escaped", lambda text: text), markup_is_escaped),
+    ("control characters", lambda r: r.plant.setattr(markdown_page, "visible", lambda text: text), markup_is_escaped),
+    ("a fence that can be closed", lambda r: r.plant.setattr(markdown_page, "_fenced", short_fence), markup_is_escaped),
 ]
 
 

@@ -20,7 +20,7 @@ from typing import Any
 import apsw
 
 import palaver
-from palaver.db import wal
+from palaver.db.sqlite import checkpoint
 
 from ..crash import claims, rules
 from ..crash.history import History
@@ -154,7 +154,7 @@ class Runs:
 def main(asked: dict[str, Any]) -> list[dict[str, Any]]:
     signal.signal(signal.SIGALRM, _hangs)
     sabotage.apply(asked.get("bug"))
-    wal.CHECKPOINT_PAGES = 40  # so that short runs have checkpoints, too
+    checkpoint.CHECKPOINT_PAGES = 40  # so that short runs have checkpoints, too
     write_the_same_pages()
     runs = Runs(Path(asked["folder"]), asked["workload"])
     if "faults" in asked:

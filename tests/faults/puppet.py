@@ -16,7 +16,7 @@ from typing import Any
 import apsw
 
 import palaver
-from palaver import clock
+from palaver.base import clock
 
 from ..crash.puppet import Puppet as Obedient
 from ..forked import in_a_fork

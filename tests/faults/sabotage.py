@@ -8,15 +8,17 @@ from collections.abc import Callable
 from typing import Any
 
 import palaver
-from palaver import ids, keeper, openturn, store
-from palaver.db import locks, queries, sqlite, wal
-from palaver.db.files import Files
-from palaver.db.sqlite import SqliteDatabase
+from palaver import maintenance, store, turn
+from palaver.base import ids
+from palaver.db import queries
+from palaver.db.sqlite import checkpoint, engine, locks
+from palaver.db.sqlite.engine import SqliteDatabase
+from palaver.db.sqlite.file_identity import Files
 
 
 def errors_swallowed() -> None:
     """A chunk that could not be written is acknowledged."""
-    append = openturn.Turn.append
+    append = turn.Turn.append
 
     def careless(self: Any, given: Any, **more: Any) -> None:
         try:
@@ -24,12 +26,12 @@ def errors_swallowed() -> None:
         except palaver.StoreError:
             pass
 
-    openturn.Turn.append = careless  # type: ignore[method-assign]
+    turn.Turn.append = careless  # type: ignore[method-assign]
 
 
 def done_all_the_same() -> None:
     """A write that raised is made by the store itself, later."""
-    append = openturn.Turn.append
+    append = turn.Turn.append
     left: list[Any] = []
 
     def stubborn(self: Any, given: Any, **more: Any) -> None:
@@ -40,7 +42,7 @@ def done_all_the_same() -> None:
             raise
         left.clear()
 
-    openturn.Turn.append = stubborn  # type: ignore[method-assign]
+    turn.Turn.append = stubborn  # type: ignore[method-assign]
 
 
 def errors_untranslated() -> None:
@@ -91,7 +93,7 @@ def threads_that_raise() -> None:
     def work(self: Any, kept: Any) -> None:
         raise OSError("housekeeping")
 
-    keeper.Keeper._work = work  # type: ignore[method-assign,assignment]
+    maintenance.Worker._work = work  # type: ignore[method-assign,assignment]
 
 
 def lock_kept() -> None:
@@ -110,7 +112,7 @@ def lock_kept() -> None:
 
 def fence_raised_too_early() -> None:
     """A wait that fails takes the turn from its writer."""
-    wait = openturn.Turn.wait
+    wait = turn.Turn.wait
 
     def hasty(self: Any) -> None:
         try:
@@ -119,7 +121,7 @@ def fence_raised_too_early() -> None:
             self._state.fence += 1
             raise
 
-    openturn.Turn.wait = hasty  # type: ignore[method-assign]
+    turn.Turn.wait = hasty  # type: ignore[method-assign]
 
 
 def close_gives_up() -> None:
@@ -138,7 +140,7 @@ def close_gives_up() -> None:
 
 def holder_unnamed() -> None:
     """Who holds the lock is not told."""
-    sqlite.holder = lambda path: None  # type: ignore[assignment]
+    engine.holder = lambda path: None  # type: ignore[assignment]
 
 
 def forks_unnoticed() -> None:
@@ -171,7 +173,7 @@ def log_moved_whoever_wrote() -> None:
 
 def log_never_shortened() -> None:
     """Nobody moves the log's pages to their place."""
-    wal.WriteAheadLog._shorten = lambda self, pages: None  # type: ignore[method-assign]
+    checkpoint.WriteAheadLog._shorten = lambda self, pages: None  # type: ignore[method-assign]
 
 
 def clock_not_floored() -> None:
@@ -185,7 +187,7 @@ def clock_not_floored() -> None:
 
 def ids_not_floored() -> None:
     """An id is what the clock says."""
-    from palaver.clock import now_ms
+    from palaver.base.clock import now_ms
 
     ids.mint = lambda prefix, now=None: f"{prefix}{now_ms() * 4096:014x}{os.urandom(6).hex()}"
 

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver import ids
+from palaver.base import ids
 
 from . import turning
 from .conftest import Other

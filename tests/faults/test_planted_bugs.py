@@ -13,7 +13,7 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver import ids
+from palaver.base import ids
 from palaver.db import queries
 
 from ..crash.conftest import Refusal

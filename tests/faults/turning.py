@@ -9,7 +9,7 @@ from typing import Any
 import apsw
 import pytest
 
-from palaver import clock, ids
+from palaver.base import clock, ids
 
 HOUR, DAY = 3_600_000, 86_400_000
 WRAP = 1_786_706_395_136  # 2026-08-14 11:19:55.136 UTC: twelve hex digits of ms * 4096 begin again at 0

@@ -7,15 +7,15 @@ import math
 from collections.abc import Iterable
 from typing import Any
 
-from palaver import canonical
+from palaver.aisdk.folding import Fold, fold, plain_message
+from palaver.base import exact_json
 from palaver.errors import ChunkError
-from palaver.folding import Fold, fold, plain_message
 
 
 def as_javascript(value: Any) -> Any:
     """Numbers as doubles, text as UTF-16: what is left after a trip through JavaScript."""
     if isinstance(value, str):
-        return canonical.join_surrogates(value)
+        return exact_json.join_surrogates(value)
     if isinstance(value, bool) or value is None:
         return value
     if isinstance(value, int | float):

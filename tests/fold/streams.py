@@ -6,9 +6,9 @@ from typing import Any
 
 from hypothesis import strategies as st
 
-from palaver.chunks import FINISH_REASONS, KINDS
+from palaver.aisdk.chunks import FINISH_REASONS, KINDS
+from palaver.aisdk.folding import Fold, plain_message
 from palaver.errors import ChunkError
-from palaver.folding import Fold, plain_message
 
 TEXT_IDS = ("a", "b", "__proto__", "")
 CALL_IDS = ("c1", "c2", "constructor")

@@ -6,9 +6,9 @@ from typing import Any
 
 import pytest
 
-from palaver import chunks, folding
+from palaver.aisdk import chunks, folding
+from palaver.aisdk.partial_json import parse_partial
 from palaver.errors import ChunkError
-from palaver.partial_json import parse_partial
 
 from . import compare
 from .sdk import Oracle, cases

@@ -11,10 +11,11 @@ import msgspec
 import pytest
 from hypothesis import HealthCheck, given, settings
 
-from palaver import canonical, chunks
+from palaver.aisdk import chunks
+from palaver.aisdk.folding import MISSING, Fold, fold
+from palaver.aisdk.partial_json import parse_partial
+from palaver.base import exact_json
 from palaver.errors import BadValue, ChunkError
-from palaver.folding import MISSING, Fold, fold
-from palaver.partial_json import parse_partial
 
 from . import streams
 from .sdk import Oracle
@@ -166,8 +167,8 @@ def test_values_keep_their_bytes(chunk: str, field: str) -> None:
     assert kept == text
     state = Fold()
     state.apply(parsed)
-    assert VERBATIM in canonical.dump(state.part(0))
-    assert VERBATIM in canonical.dump(state.message())
+    assert VERBATIM in exact_json.dump(state.part(0))
+    assert VERBATIM in exact_json.dump(state.message())
     assert bytes(state.part(0)[field]).decode() == VERBATIM
 
 
@@ -177,7 +178,7 @@ def test_metadata_merges_keep_the_bytes_of_what_they_do_not_touch() -> None:
         '{"type":"finish","messageMetadata":{"n":{"x":2.50},"new":null}}',
         '{"type":"message-metadata","messageMetadata":null}',
     )
-    assert canonical.dump(state.metadata) == '{"n":{"price":1.10,"x":2.50},"k":12345678901234567890123,"new":null}'
+    assert exact_json.dump(state.metadata) == '{"n":{"price":1.10,"x":2.50},"k":12345678901234567890123,"new":null}'
 
 
 def test_deep_metadata_merges() -> None:
@@ -186,7 +187,7 @@ def test_deep_metadata_merges() -> None:
 
     start = '{"type":"start","messageMetadata":' + nested('{"x":1.10}') + "}"
     state = folded(start, '{"type":"message-metadata","messageMetadata":' + nested('{"y":2}') + "}")
-    assert canonical.dump(state.metadata) == nested('{"x":1.10,"y":2}')
+    assert exact_json.dump(state.metadata) == nested('{"x":1.10,"y":2}')
 
 
 def test_a_raw_null_is_a_null() -> None:
@@ -217,7 +218,7 @@ def test_lone_surrogates_are_escaped_in_the_text_and_join_in_the_message() -> No
     for chunk in (first, second, raw):
         state.apply(chunk)
     assert state.part(0)["text"] == "a😀b\ud83d"
-    assert canonical.parse(canonical.dump(state.part(0))) == state.part(0)
+    assert exact_json.parse(exact_json.dump(state.part(0))) == state.part(0)
 
 
 # ---------------------------------------------------------------- which part
@@ -348,7 +349,7 @@ def test_text_stays_open_unless_asked_for() -> None:
 
 
 def plainly(state: Fold) -> dict[str, Any]:
-    return canonical.parse(canonical.dump(state.message()))  # type: ignore[no-any-return]
+    return exact_json.parse(exact_json.dump(state.message()))  # type: ignore[no-any-return]
 
 
 # ---------------------------------------------------------------- cost
@@ -384,6 +385,6 @@ def test_partial_json_survives_size_and_depth() -> None:
 
 def test_importing_the_fold_is_light() -> None:
     heavy = "{'apsw', 'asyncio', 'click', 'sqlite3'}"
-    code = f"import sys, palaver.folding; print(*{heavy}.intersection(sys.modules))"
+    code = f"import sys, palaver.aisdk.folding; print(*{heavy}.intersection(sys.modules))"
     done = subprocess.run([sys.executable, "-c", code], capture_output=True, check=True, timeout=60)
     assert done.stdout.strip() == b""

@@ -12,10 +12,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 
-from palaver.canonical import join_surrogates
+from palaver.aisdk.folding import Fold
+from palaver.aisdk.partial_json import parse_partial
+from palaver.base.exact_json import join_surrogates
 from palaver.errors import ChunkError
-from palaver.folding import Fold
-from palaver.partial_json import parse_partial
 
 from . import compare, streams
 from .sdk import Oracle

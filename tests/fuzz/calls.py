@@ -1,6 +1,6 @@
 """Every public callable, found by looking: its name, and the names of what it takes.
 
-`**given` stands for names that another signature knows (those of `Setup`, of `Compaction`, the options of `open`), so a
+`**given` stands for names that another signature knows (of `TurnOptions`, of `Compaction`, the options of `open`), so a
 verb or an option that is added later is called with hostile values from that day on.
 """
 
@@ -13,9 +13,9 @@ from typing import Any, NamedTuple
 
 import palaver
 from palaver import aio, exports, permissions, recording, store
-from palaver.core.compaction import COUNTS, Compaction
-from palaver.rulebook import Rulebook
-from palaver.setup import Setup
+from palaver.core.turn.options import TurnOptions
+from palaver.core.verbs.compaction import COUNTS, Compaction
+from palaver.session_rules import SessionRules
 
 NOUNS: dict[str, type] = {
     "Store": palaver.Store,
@@ -23,7 +23,7 @@ NOUNS: dict[str, type] = {
     "Session": palaver.Session,
     "Moment": palaver.Moment,
     "Turn": palaver.Turn,
-    "Rulebook": Rulebook,
+    "SessionRules": SessionRules,
     "Recording": recording.Recording,
 }
 MODULES: dict[str, ModuleType] = {
@@ -41,13 +41,13 @@ SPECIAL = {
     "Store": ("__enter__",),
 }
 
-_SETUP = tuple(inspect.signature(Setup).parameters)
+_SETUP = tuple(inspect.signature(TurnOptions).parameters)
 _MORE: dict[str, tuple[str, ...]] = {  # what `**given` of a verb means
     "palaver.open": (*store._ENGINE, *store._STORE),
     "aio.open": (*store._ENGINE, *store._STORE),
     "Session.compact": (*Compaction._fields[1:-1], *COUNTS),
     "Turn.compact": (*Compaction._fields[1:-1], *COUNTS),
-    "Rulebook.add": ("source", "added_at", "note"),
+    "SessionRules.add": ("source", "added_at", "note"),
 }
 
 

@@ -33,11 +33,11 @@ from .world import World
 
 CALLS_OF_A_WORLD, BATCH, THREADS = 40, 20, 4
 VERBS = catalogue()
-SUBJECTS = {"Store", "Sessions", "Session", "Moment", "Turn", "Rulebook", "Recording"}
+SUBJECTS = {"Store", "Sessions", "Session", "Moment", "Turn", "SessionRules", "Recording"}
 AWAITED = [
     verb
     for verb in VERBS
-    if verb.noun in ("Store", "Sessions", "Session", "Turn", "Rulebook")
+    if verb.noun in ("Store", "Sessions", "Session", "Turn", "SessionRules")
     and verb.kind == "method"
     and verb.name[0] != "_"
 ]
@@ -47,7 +47,7 @@ WEIGHTS = {
     **dict.fromkeys(("Turn.write", "Turn.append"), 10.0),
     **dict.fromkeys(("Session.turn", "Session.commit", "Session.enqueue", "Sessions.create"), 6.0),
     **dict.fromkeys(("Session.edit", "Session.regenerate", "Session.compact", "Turn.compact", "Turn.resolve"), 4.0),
-    **dict.fromkeys(("Rulebook.add", "recording.record", "Session.claim", "Session.alias", "Session.title"), 3.0),
+    **dict.fromkeys(("SessionRules.add", "recording.record", "Session.claim", "Session.alias", "Session.title"), 3.0),
     **dict.fromkeys(("Session.fork", "Session.rewind", "Session.undo", "Turn.used", "Turn.abort"), 2.0),
 }
 CALLBACKS = ("progress", "on_refused", "on_cut", "on_broken")
@@ -135,7 +135,7 @@ def _subject(here: World, rng: random.Random, verb: Verb) -> Any:
             return here.sessions[0].at(10**13)
         case "Turn":
             return here.turn(rng)
-        case "Rulebook":
+        case "SessionRules":
             return session.permissions
         case "Recording":
             return palaver.recording.record(here.store.sessions.create("r"), "Hello?", [values.chunk(rng)])
@@ -246,7 +246,7 @@ async def _awaited_subject(here: World, store: Any, call: Call) -> Any:
     session = await store.sessions.get(here.sessions[0].id)
     if call.verb.noun == "Turn":
         return await session.turn("In another way.")
-    return session.permissions if call.verb.noun == "Rulebook" else session
+    return session.permissions if call.verb.noun == "SessionRules" else session
 
 
 # ---------------------------------------------------------------- a world, and many

@@ -9,8 +9,10 @@ from typing import Any
 
 import pytest
 
-from palaver import Store, canonical, edge, permissions, session
-from palaver.core import digests, rows
+from palaver import Store, permissions, session
+from palaver.base import arguments, exact_json
+from palaver.core import digests
+from palaver.core.turn import message_input
 
 from . import run
 from .values import nested
@@ -20,17 +22,17 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 def revisions_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """An OverflowError of the driver comes out."""
-    patch.setattr(session, "edge", SimpleNamespace(**vars(edge) | {"revision": lambda value: value}))
+    patch.setattr(session, "edge", SimpleNamespace(**vars(arguments) | {"revision": lambda value: value}))
 
 
 def names_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(session, "edge", SimpleNamespace(**vars(edge) | {"text": lambda name, value: value}))
+    patch.setattr(session, "edge", SimpleNamespace(**vars(arguments) | {"text": lambda name, value: value}))
 
 
 def a_leaf_is_of_another_text(patch: pytest.MonkeyPatch) -> None:
     """What is stored is not what its digest says: only `verify` sees it."""
     careless = {"leaf": lambda salt, kind, text: digests.leaf(salt, kind, text.replace("é", "e"))}
-    patch.setattr(rows, "digests", SimpleNamespace(**vars(digests) | careless))
+    patch.setattr(message_input, "digests", SimpleNamespace(**vars(digests) | careless))
 
 
 def rules_may_be_too_deep_for_a_turn(patch: pytest.MonkeyPatch) -> None:
@@ -41,7 +43,7 @@ def rules_may_be_too_deep_for_a_turn(patch: pytest.MonkeyPatch) -> None:
         rule = check(given, source)
         return {**rule, "note": nested(998)} if rule["pattern"] == "*" else rule
 
-    patch.setattr(permissions, "canonical", SimpleNamespace(**vars(canonical) | {"check": lambda value: None}))
+    patch.setattr(permissions, "canonical", SimpleNamespace(**vars(exact_json) | {"check": lambda value: None}))
     patch.setattr(permissions, "check_rule", with_a_note)
 
 
@@ -72,7 +74,7 @@ def opening_fails_after_a_title(patch: pytest.MonkeyPatch) -> None:
         (revisions_are_not_looked_at, ("Session.commit", "Session.undo"), "(Overflow|Type|Recursion)Error"),
         (names_are_not_looked_at, ("Session.messages_of", "Session.cancel"), "(Overflow|Type)Error"),
         (a_leaf_is_of_another_text, ("Session.commit",), "holds: AssertionError"),
-        (rules_may_be_too_deep_for_a_turn, ("Rulebook.add",), "holds: BadValue"),
+        (rules_may_be_too_deep_for_a_turn, ("SessionRules.add",), "holds: BadValue"),
         (housekeeping_fails, ("Session.turn",), "ZeroDivisionError"),
         (opening_fails_after_a_title, ("Session.title",), "opens: UnicodeEncodeError"),
     ],

@@ -19,8 +19,9 @@ from typing import Any
 
 from msgspec import UNSET, Raw
 
-from palaver import BadValue, ids
-from palaver.chunks import KINDS
+from palaver import BadValue
+from palaver.aisdk.chunks import KINDS
+from palaver.base import ids
 
 Make = Callable[[], Any]
 

@@ -33,8 +33,8 @@ class FullMachine(Machine):
 
     @invariant()
     def the_journal_gives_the_tables(self) -> None:
-        self.looks += 1
-        if self.judge is not None and self.looks % EVERY == 0:
+        self.scans += 1
+        if self.judge is not None and self.scans % EVERY == 0:
             self._compare_journal()
 
     def _last_words(self) -> None:

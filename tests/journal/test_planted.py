@@ -9,8 +9,8 @@ from collections.abc import Callable
 import pytest
 
 import palaver
-from palaver import clock
-from palaver.core import journal, rebuilding
+from palaver.base import clock
+from palaver.core.upkeep import journal, rebuild
 
 from .support import dump, replays, text, tool
 from .verbs import LONG, VERBS, on_a_session
@@ -67,17 +67,17 @@ def test_promise_148_a_journal_that_misses_a_kind_of_line_is_noticed(
 
 
 def folds_too_little(patch: pytest.MonkeyPatch) -> None:
-    fold = rebuilding._Folds._at
-    patch.setattr(rebuilding._Folds, "_at", lambda self, turn, begin_seq, upto: fold(self, turn, begin_seq, upto - 1))
+    fold = rebuild._Folds._at
+    patch.setattr(rebuild._Folds, "_at", lambda self, turn, begin_seq, upto: fold(self, turn, begin_seq, upto - 1))
 
 
 def another_part(patch: pytest.MonkeyPatch) -> None:
-    part = rebuilding._Folds.part
-    patch.setattr(rebuilding._Folds, "part", lambda self, **source: part(self, **{**source, "part": 0}))
+    part = rebuild._Folds.part
+    patch.setattr(rebuild._Folds, "part", lambda self, **source: part(self, **{**source, "part": 0}))
 
 
 def no_metadata(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(rebuilding._Folds, "metadata", lambda self, **source: "{}")
+    patch.setattr(rebuild._Folds, "metadata", lambda self, **source: "{}")
 
 
 @pytest.mark.parametrize("plant", [folds_too_little, another_part, no_metadata], ids=lambda plant: plant.__name__)

@@ -10,8 +10,8 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver import canonical, clock
-from palaver.core import journal
+from palaver.base import clock, exact_json
+from palaver.core.upkeep import journal
 from palaver.db.queries import Q
 
 from .support import TABLES, answer, ask, ask_a_tool, full, is_gapless, replays
@@ -119,7 +119,7 @@ def test_promise_148_every_event_is_kept(lived: str) -> None:
 def test_promise_148_parts_too_large_to_be_held_are_journaled_from_their_rows(
     ends: str, form: type, kept: palaver.Store
 ) -> None:
-    large = "an output that is long " * (canonical.LARGE // 20)
+    large = "an output that is long " * (exact_json.LARGE // 20)
     chunks: list[dict[str, object]] = [
         {"type": "tool-input-available", "toolCallId": "c", "toolName": "run", "input": {"text": large}},
         {"type": "tool-output-available", "toolCallId": "c", "output": large},

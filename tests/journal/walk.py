@@ -270,7 +270,7 @@ def adopt(walk: Walk) -> None:
     walk.random.choice([walk.store.adopt, walk.session.adopt])()
 
 
-def take_in(walk: Walk) -> None:
+def take_entries(walk: Walk) -> None:
     if walk.room:
         with another_store(walk.random.choice(["full", "live"])) as (other, _, fork_of_it):
             carry(other, walk.store, *walk.random.choice([[], [fork_of_it]]))
@@ -293,6 +293,6 @@ STEPS: dict[Callable[[Walk], None], int] = {
     **dict.fromkeys((leave_a_text_open, count, wait, finish, resume, resolve, regenerate, edit, fork, rewind), 3),
     **dict.fromkeys((enqueue, claim), 3),
     **dict.fromkeys((cancel, permit, compact, compact_in_the_middle, prune), 2),
-    **dict.fromkeys((create, materialise, undo, redo, archive, delete, title, stranger, adopt, take_in), 2),
+    **dict.fromkeys((create, materialise, undo, redo, archive, delete, title, stranger, adopt, take_entries), 2),
     **dict.fromkeys((close, die), 1),
 }

@@ -18,8 +18,8 @@ from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 import palaver
-from palaver import clock
-from palaver.db.owners import FileLife
+from palaver.base import clock
+from palaver.db.sqlite.owner_files import FileLife
 
 from .contexts import World
 from .judge import Judge
@@ -269,7 +269,7 @@ def learn(shown: list[Any], expected: list[Turn]) -> None:
 
 def kill(store: palaver.Store) -> None:
     """What the kernel does for a process that dies: threads end, every descriptor is closed, nothing is sealed."""
-    store._keeper.end()
+    store._maintenance.end()
     store.db.close()
     life = store._engine.life
     assert isinstance(life, FileLife)

@@ -7,8 +7,12 @@ from typing import Any
 
 import pytest
 
-from palaver import openturn
-from palaver.core import context, loose, pending, prelude, queue, recovery, refs, sealing, transcript, visibility
+from palaver import turn
+from palaver.core.foreign import adopt, hidden_stamps
+from palaver.core.read import context, transcript
+from palaver.core.settle import preflight, recovery, requeue
+from palaver.core.turn import seal
+from palaver.core.verbs import moves, queue
 from palaver.db.queries import Q
 
 from .runs import run
@@ -17,17 +21,17 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def nothing_is_hidden(patch: pytest.MonkeyPatch) -> None:
-    show = visibility._apply
-    patch.setattr(visibility, "_apply", lambda tx, shown, gone: show(tx, shown, {}))
+    show = hidden_stamps._apply
+    patch.setattr(hidden_stamps, "_apply", lambda tx, shown, gone: show(tx, shown, {}))
 
 
 def nothing_comes_back(patch: pytest.MonkeyPatch) -> None:
-    hide = visibility._apply
-    patch.setattr(visibility, "_apply", lambda tx, shown, gone: hide(tx, {}, gone))
+    hide = hidden_stamps._apply
+    patch.setattr(hidden_stamps, "_apply", lambda tx, shown, gone: hide(tx, {}, gone))
 
 
 def undo_stops_at_a_begin(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(refs._Log, "before", lambda self, at: self.state(at - 1) if at > 0 else None)
+    patch.setattr(moves._Log, "before", lambda self, at: self.state(at - 1) if at > 0 else None)
 
 
 def recovery_makes_only_strays(patch: pytest.MonkeyPatch) -> None:
@@ -43,28 +47,28 @@ def the_tail_is_not_in_order(patch: pytest.MonkeyPatch) -> None:
 
 
 def loose_rows_are_taken_in_last(patch: pytest.MonkeyPatch) -> None:
-    def take_in(tx: Any, turn: Any, found: Any) -> None:
-        for line in [line for message in found for line in loose.lines_of(tx, message)]:
+    def take_entries(tx: Any, turn: Any, found: Any) -> None:
+        for line in [line for message in found for line in adopt.lines_of(tx, message)]:
             turn.add(tx, line.kind, line.ref, line.client_id, line.salt, line.leaf)
 
-    patch.setattr(loose, "take_in", take_in)
+    patch.setattr(adopt, "take_entries", take_entries)
 
 
 def loose_rows_are_adopted_under_an_open_turn(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(prelude, "stands_still", lambda tx, head: False)
+    patch.setattr(preflight, "stands_still", lambda tx, head: False)
 
 
 def usage_is_counted_twice(patch: pytest.MonkeyPatch) -> None:
-    count = openturn.Turn._count
+    count = turn.Turn._count
 
-    def twice(self: openturn.Turn, tx: Any, given: Any, *rest: Any) -> None:
+    def twice(self: turn.Turn, tx: Any, given: Any, *rest: Any) -> None:
         count(self, tx, given + given, *rest)
 
-    patch.setattr(openturn.Turn, "_count", twice)
+    patch.setattr(turn.Turn, "_count", twice)
 
 
 def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sealing, "close_parts", lambda turn, status: None)
+    patch.setattr(seal, "close_parts", lambda turn, status: None)
 
 
 def a_cancelled_message_can_be_claimed(patch: pytest.MonkeyPatch) -> None:
@@ -86,8 +90,8 @@ class Forgetful:
 
 
 def a_message_is_given_back_twice(patch: pytest.MonkeyPatch) -> None:
-    give_back = pending.give_back
-    patch.setattr(pending, "give_back", lambda tx, *rest: give_back(Forgetful(tx), *rest))
+    give_back = requeue.give_back
+    patch.setattr(requeue, "give_back", lambda tx, *rest: give_back(Forgetful(tx), *rest))
 
 
 def a_claimed_message_keeps_its_old_place(patch: pytest.MonkeyPatch) -> None:

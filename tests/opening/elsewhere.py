@@ -20,7 +20,7 @@ NOBODY = 65534
 _MOUNT = 'mount --bind "$1" "$2" && mount -o remount,ro,bind "$2" && shift 2 && exec "$@"'
 _BEGIN = "import sys, palaver, palaver.store, palaver.aio; path, rest = sys.argv[1], sys.argv[2:]\n"
 AS_NOBODY = f"""
-import os, logging, palaver.db.privatecopy
+import os, logging, palaver.db.sqlite.private_copy
 with palaver.open(":memory:") as store:  # all that is imported on demand: somebody else may not read where it lies
     session = store.sessions.create()
     session.commit("x")

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver.db import filesystem
+from palaver.db.sqlite import filesystem
 
 
 def refused(path: Path | str, kind: type[palaver.PalaverError]) -> str:

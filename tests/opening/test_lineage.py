@@ -6,7 +6,7 @@ import random
 
 import pytest
 
-from palaver.core.lineage import Edge, Lineage
+from palaver.core.upkeep.lineage import Edge, Lineage
 
 
 def edge(turn: int, parent: int | None, tokens: int = 1) -> Edge:

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver.db import locks
+from palaver.db.sqlite import locks
 
 from .elsewhere import as_nobody, python
 

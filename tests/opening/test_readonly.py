@@ -17,9 +17,9 @@ import pytest
 
 import palaver
 from palaver import aio
-from palaver.db import intruders, privatecopy, source
-from palaver.db.reading import ReadOnlyDatabase
-from palaver.rulebook import Rulebook
+from palaver.db.sqlite import intruders, private_copy, source
+from palaver.db.sqlite.readonly import ReadOnlyDatabase
+from palaver.session_rules import SessionRules
 from tests.contract.support import make_foreign
 from tests.forked import in_a_fork
 from tests.migrations import old
@@ -243,7 +243,7 @@ def test_a_verb_that_writes_is_refused_by_its_name(verb: str, place: Path) -> No
 
 
 def test_every_verb_either_reads_or_is_tried_above() -> None:
-    kinds = (palaver.Store, palaver.Sessions, palaver.Session, Rulebook)
+    kinds = (palaver.Store, palaver.Sessions, palaver.Session, SessionRules)
     public = {name for kind in kinds for name in vars(kind) if not name.startswith("_")}
     assert public - READING == set(WRITING)
 
@@ -535,7 +535,7 @@ def test_a_copy_goes_also_when_its_process(place: Path, end: str, monkeypatch: p
         place, readonly=True
     ):  # whose process was killed: the next one tidies up, not in the first minute
         assert len(copies(place)) == (2 if end == "is killed" else 1)
-        monkeypatch.setattr(privatecopy, "_YOUNG", -1.0)
+        monkeypatch.setattr(private_copy, "_YOUNG", -1.0)
         with palaver.open(place, readonly=True):
             assert len(copies(place)) == 2  # those of the living
     assert copies(place) == []
@@ -660,16 +660,16 @@ def test_a_connection_that_could_not_be_set_up_leaves_the_log_as_it_is(
 @pytest.fixture
 def frozen(monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a read-only file system that somebody can write elsewhere."""
-    monkeypatch.setattr("palaver.db.filesystem.can_write", lambda path: False)
-    monkeypatch.setattr("palaver.db.filesystem.is_mounted_readonly", lambda path: True)
+    monkeypatch.setattr("palaver.db.sqlite.filesystem.can_write", lambda path: False)
+    monkeypatch.setattr("palaver.db.sqlite.filesystem.is_mounted_readonly", lambda path: True)
 
 
 def test_what_was_read_while_the_file_changed_is_not_believed(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """As on a read-only file system that somebody can write elsewhere."""
     session_id = fill(place)
     with monkeypatch.context() as here:
-        here.setattr("palaver.db.filesystem.can_write", lambda path: False)
-        here.setattr("palaver.db.filesystem.is_mounted_readonly", lambda path: True)
+        here.setattr("palaver.db.sqlite.filesystem.can_write", lambda path: False)
+        here.setattr("palaver.db.sqlite.filesystem.is_mounted_readonly", lambda path: True)
         with palaver.open(place, readonly=True) as reader:
             with pytest.raises(palaver.StoreError, match="read it again"), reader.db.read() as tx:
                 assert tx.generation()
@@ -734,7 +734,7 @@ def old_with_a_log(path: Path) -> int:
 def test_a_copy_of_a_store_that_is_being_written_comes_to_an_end(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     pages = old_with_a_log(place)
     beside = BesideAWriter(place)
-    monkeypatch.setattr(privatecopy, "_PAGES", beside)
+    monkeypatch.setattr(private_copy, "_PAGES", beside)
     with palaver.open(place, readonly=True) as store:
         assert beside.steps <= 2 * (pages + 1)  # what was written meanwhile was copied again, for the first read
         monkeypatch.undo()
@@ -744,8 +744,8 @@ def test_a_copy_of_a_store_that_is_being_written_comes_to_an_end(place: Path, mo
 def test_a_copy_that_begins_anew_with_each_commit_is_given_up(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: no transaction holds the snapshot."""
     old_with_a_log(place)
-    monkeypatch.setattr(privatecopy, "_PAGES", BesideAWriter(place, 1_000_000))
-    monkeypatch.setattr(privatecopy, "_hold", lambda source: None)
+    monkeypatch.setattr(private_copy, "_PAGES", BesideAWriter(place, 1_000_000))
+    monkeypatch.setattr(private_copy, "_hold", lambda source: None)
     with pytest.raises(palaver.StoreBusy):
         palaver.open(place, readonly=True, timeout=0.1)
-    assert not [name for name in os.listdir(place.parent.parent / "tmp") if name.startswith(privatecopy.PREFIX)]
+    assert not [name for name in os.listdir(place.parent.parent / "tmp") if name.startswith(private_copy.PREFIX)]

@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 import palaver
-from palaver.core import windows
-from palaver.db.transactions import Statements
+from palaver.core.upkeep import windows
+from palaver.db.sqlite.transactions import Statements
 from palaver.testing import ask
 
 from ..load.counting import steps

@@ -11,8 +11,8 @@ import apsw
 import pytest
 
 import palaver
-from palaver.core import mending, standing
-from palaver.core.findings import Finding, stale
+from palaver.core.upkeep import mending, standing
+from palaver.core.upkeep.findings import Finding, stale
 from palaver.model import Usage
 
 from . import live

@@ -14,8 +14,8 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from palaver import globs
 from palaver.errors import BadRule
+from palaver.permissions import globs
 
 from . import reference, table
 

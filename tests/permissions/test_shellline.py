@@ -18,8 +18,9 @@ import pytest
 from hypothesis import HealthCheck, Phase, given, settings
 from hypothesis import strategies as st
 
-from palaver import permissions, shellline, wrappers
-from palaver.shellline import Command, Line, read
+from palaver import permissions
+from palaver.permissions import shell_line, wrappers
+from palaver.permissions.shell_line import Command, Line, read
 
 from . import attempts, shells
 from .test_globs import steps
@@ -335,6 +336,6 @@ def test_twice_as_long_a_line_is_about_twice_the_work_and_there_is_an_end_to_it(
 
 
 def test_a_line_of_too_many_pieces_is_not_read() -> None:
-    assert read("a;" * (shellline.MOST // 2)).unread is None
-    assert read("a;" * (shellline.MOST // 2) + "a").unread == f"more than {shellline.MOST:,} pieces"
+    assert read("a;" * (shell_line.MOST // 2)).unread is None
+    assert read("a;" * (shell_line.MOST // 2) + "a").unread == f"more than {shell_line.MOST:,} pieces"
     assert len(read("a " * 50_000).commands[0].words) == 50_000

@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 import palaver
-from palaver import clock, ids
+from palaver.base import clock, ids
 from palaver.core import digests
 from palaver.db.postgres import spaces, transactions
 from palaver.db.queries import Query
@@ -59,8 +59,8 @@ class Memory:
         query = Query(statement, "".join(next(named) if each == "?" else each for each in statement) + ";")
         with store.db.write() as tx:
             for row in rows:
-                tx.put(query, *row)
-        store.room.looks._done.clear()
+                tx.defer_values(query, *row)
+        store.runtime.scans._done.clear()
 
 
 class File:

@@ -17,7 +17,8 @@ import pytest
 
 import palaver
 from palaver import Session, Store, StoreBusy, StoreUnavailable
-from palaver.cli import doctor_server, words
+from palaver.cli.commands import doctor_server
+from palaver.cli.ui import format
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.pipeline import Pipeline
 from palaver.db.queries import Query
@@ -342,7 +343,7 @@ def test_doctor_asks_the_worker(cluster: str, store: Store, space: str) -> None:
             (engine_of(store).schema,),
         ).fetchall()
     (said,) = [finding.what for finding in doctor_server.inside(store) if finding.check == "size"]
-    assert held > 800_000 and said == f"{words.size(int(held))} with its indexes"
+    assert held > 800_000 and said == f"{format.size(int(held))} with its indexes"
 
 
 # ---------------------------------------------------------------- a worker that is away

@@ -15,7 +15,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver.clock import now_ms
+from palaver.base.clock import now_ms
 from palaver.db.postgres import dialect
 from palaver.db.queries import Query
 

@@ -16,11 +16,12 @@ import psycopg
 import pytest
 
 import palaver
-from palaver import HeadConflict, Session, Store, StoreUnavailable, Turn, TurnSealed, together
+from palaver import HeadConflict, Session, Store, StoreUnavailable, Turn, TurnSealed
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.transactions import Write
-from palaver.pen import Pen
-from palaver.recorder import Recorder
+from palaver.streaming import batch
+from palaver.streaming.chunk_writer import ChunkWriter
+from palaver.streaming.recorder import Recorder
 
 from .citus import space_node
 from .crowd import NOTHING, Crowd, judge_commits
@@ -226,9 +227,9 @@ def test_chunks_of_several_tasks_whose_one_reply_was_lost_are_each_stored_once(
     with palaver.open(line.dsn, timeout=TIMEOUT_S, save_buffer_ms=buffer_ms) as store:
         turns = [stream(store.sessions.create(), "a ") for _ in range(4)]
         line.lose_next_commit()
-        assert together.write([(turn, delta("b ")) for turn in turns]) == [None] * 4
+        assert batch.write([(turn, delta("b ")) for turn in turns]) == [None] * 4
         assert line.lost == 1
-        assert together.write([(turn, delta("c ")) for turn in turns]) == [None] * 4
+        assert batch.write([(turn, delta("c ")) for turn in turns]) == [None] * 4
         for turn in turns:
             turn.seal()
 
@@ -732,11 +733,11 @@ def test_a_turn_is_not_recovered_in_the_middle_of_a_write(
     database: str, line: Lossy, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     recovered: list[object] = []
-    renumber = Pen.renumber
+    renumber = ChunkWriter.renumber
 
-    def while_another_recovers(self: Pen, *given: Any) -> None:
+    def while_another_recovers(self: ChunkWriter, *given: Any) -> None:
         renumber(self, *given)
-        monkeypatch.setattr(Pen, "renumber", renumber)
+        monkeypatch.setattr(ChunkWriter, "renumber", renumber)
         expire_leases(database)
         with palaver.open(database, timeout=0.3) as other:
             recovered.append(other.recover())
@@ -744,7 +745,7 @@ def test_a_turn_is_not_recovered_in_the_middle_of_a_write(
     with palaver.open(line.dsn, save_buffer_ms=WITH_ITS_PART) as store:
         session = store.sessions.create()
         turn = stream(session, "a ")
-        monkeypatch.setattr(Pen, "renumber", while_another_recovers)
+        monkeypatch.setattr(ChunkWriter, "renumber", while_another_recovers)
         with pytest.raises(palaver.StoreBusy):
             turn.write(delta("b "))
         turn.write(delta("c "))

@@ -258,7 +258,7 @@ def busy(database: str) -> Iterator[Store]:
     """A store that has something to tidy up, now and by nobody but the test."""
     with palaver.open(database, recover_every=None) as store:
         store.sessions.create().turn("go").seal()
-        store._keeper.end()
+        store._maintenance.end()
         yield store
 
 
@@ -266,7 +266,7 @@ def test_housekeeping_says_once_that_the_server_is_away(busy: Store, caplog: pyt
     def said() -> int:
         return sum("housekeeping is put off" in record.getMessage() for record in caplog.records)
 
-    keeper, tidy = busy._keeper, busy._tidy
+    keeper, tidy = busy._maintenance, busy._tidy
     with caplog.at_level(logging.WARNING, "palaver"), pytest.MonkeyPatch.context() as patch:
 
         def failing(_: float) -> None:

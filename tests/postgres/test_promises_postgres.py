@@ -16,7 +16,8 @@ import psycopg
 import pytest
 
 import palaver
-from palaver import clock, exports, ids
+from palaver import exports
+from palaver.base import clock, ids
 from palaver.db.postgres import dialect
 from palaver.db.queries import Q, Query
 

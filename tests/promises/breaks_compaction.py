@@ -11,7 +11,7 @@ from .sabotage import planted
 @planted
 def a_compaction_changes_the_model() -> None:
     """The model that wrote a summary is taken for the session's."""
-    from palaver.core import compaction
+    from palaver.core.verbs import compaction
 
     write = compaction.write
 
@@ -26,45 +26,46 @@ def a_compaction_changes_the_model() -> None:
 
 @planted
 def data_compaction_may_be_streamed() -> None:
-    from palaver import recorder
+    from palaver.streaming import recorder
 
     recorder._refuse_what_is_ours = lambda chunk: None
 
 
 @planted
 def data_compaction_may_be_committed() -> None:
-    from palaver.core import rows
+    from palaver.core.turn import message_input
 
-    rows.COMPACTION = "data-compaction-of-no-use"
+    message_input.COMPACTION = "data-compaction-of-no-use"
 
 
 @planted
 def prompts_are_named_by_their_stripped_text() -> None:
     from hashlib import sha256
 
-    from palaver import setup
+    from palaver.core.turn import options
 
-    setup.hashlib = SimpleNamespace(sha256=lambda text: sha256(text.strip()))  # type: ignore[attr-defined]
+    options.hashlib = SimpleNamespace(sha256=lambda text: sha256(text.strip()))  # type: ignore[attr-defined]
 
 
 @planted
 def a_compaction_is_a_new_root() -> None:
     """The chain is cut where the summary stands."""
-    from palaver.core import compaction, sealing
+    from palaver.core.turn import seal
+    from palaver.core.verbs import compaction
 
-    commit = sealing.commit
+    commit = seal.commit
 
     def cut(tx: Any, head: Any, lines: Any, prepared: Any, **given: Any) -> Any:
         if given.get("kind") == compaction.KIND:
             given["parent_id"] = None
         return commit(tx, head, lines, prepared, **given)
 
-    sealing.commit = cut
+    seal.commit = cut
 
 
 @planted
 def a_compaction_is_an_ordinary_turn() -> None:
-    from palaver.core import compaction
+    from palaver.core.verbs import compaction
 
     compaction.KIND = "turn"
 
@@ -72,9 +73,9 @@ def a_compaction_is_an_ordinary_turn() -> None:
 @planted
 def a_compaction_has_no_details() -> None:
     """Its message is plain text."""
-    from palaver.core import rows
+    from palaver.core.turn import message_input
 
-    rows.compaction_message = lambda part, extra: rows.prepare_message(
+    message_input.compaction_message = lambda part, extra: message_input.prepare_message(
         {"role": "assistant", "content": part["data"]["summary"]}
     )
 
@@ -82,7 +83,7 @@ def a_compaction_has_no_details() -> None:
 @planted
 def kept_turns_are_forgotten() -> None:
     """The context is the summary and what came after it."""
-    from palaver.core import compaction
+    from palaver.core.verbs import compaction
 
     real = compaction.details
     compaction.details = lambda parts: {**(real(parts) or {}), "first_kept_turn_id": None}
@@ -90,7 +91,7 @@ def kept_turns_are_forgotten() -> None:
 
 @planted
 def the_summary_comes_last() -> None:
-    from palaver.core import context
+    from palaver.core.read import context
 
     real = context._after_summary
     context._after_summary = lambda *given: (found := real(*given))[1:] + found[:1]
@@ -98,7 +99,7 @@ def the_summary_comes_last() -> None:
 
 @planted
 def the_summary_claims_a_turn_that_is_kept() -> None:
-    from palaver.core import compaction
+    from palaver.core.verbs import compaction
 
     real = compaction.scope
 

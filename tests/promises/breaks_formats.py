@@ -33,9 +33,9 @@ def parts_are_written_again() -> None:
     """What is stored is a re-encoding of what was given."""
     import json
 
-    from palaver.db.transactions import Write
+    from palaver.db.sqlite.transactions import Write
 
-    put = Write.put
+    put = Write.defer_values
 
     def again(self: Any, query: Any, *values: Any) -> None:
         if query.name == "insert_part":
@@ -43,16 +43,16 @@ def parts_are_written_again() -> None:
             values = (*values[:5], data, *values[6:])
         put(self, query, *values)
 
-    Write.put = again  # type: ignore[method-assign]
+    Write.defer_values = again  # type: ignore[method-assign]
 
 
 @planted
 def usage_falls_with_a_rewind() -> None:
     """A session counts only what is on its path."""
-    from palaver.core import refs
+    from palaver.core.verbs import moves
     from palaver.db.queries import Q
 
-    move = refs.move
+    move = moves.move
 
     def forgetful(tx: Any, head: Any, to: str | None, **said: Any) -> Any:
         moved = move(tx, head, to, **said)
@@ -69,13 +69,13 @@ def usage_falls_with_a_rewind() -> None:
             )
         return moved
 
-    refs.move = forgetful
+    moves.move = forgetful
 
 
 @planted
 def usage_is_counted_twice_in_the_session() -> None:
     """Every report of usage is added to the session once more."""
-    from palaver.core import response
+    from palaver.core.turn import response
     from palaver.db.queries import Q
 
     count = response.count_usage
@@ -83,7 +83,7 @@ def usage_is_counted_twice_in_the_session() -> None:
     def twice(tx: Any, turn: Any, usage: Any, cost: float) -> None:
         more = usage - turn.usage
         count(tx, turn, usage, cost)
-        tx.later(Q.add_usage, session=turn.session_id, **more.columns(), total=more.total, cost=0.0, now=0)
+        tx.defer(Q.add_usage, session=turn.session_id, **more.columns(), total=more.total, cost=0.0, now=0)
 
     response.count_usage = twice
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 import random
 from typing import Any
 
-from palaver import ids
+from palaver.base import ids
 from palaver.db import migrate
 from palaver.db.queries import Q
 
@@ -87,20 +87,20 @@ def part_ids_run_backwards() -> None:
 
 @planted
 def entries_are_numbered_backwards() -> None:
-    from palaver.db.transactions import Write
+    from palaver.db.sqlite.transactions import Write
 
-    put = Write.put
+    put = Write.defer_values
 
     def backwards(self: Any, query: Any, *values: Any) -> None:
         if query.name == "insert_entry":
             values = (values[0], 1_000_000 - values[1], *values[2:])
         put(self, query, *values)
 
-    Write.put = backwards  # type: ignore[method-assign]
+    Write.defer_values = backwards  # type: ignore[method-assign]
 
 
 @planted
 def results_are_not_listed() -> None:
-    from palaver import pen
+    from palaver.streaming import chunk_writer
 
-    pen.RESULTS = set()
+    chunk_writer.RESULTS = set()

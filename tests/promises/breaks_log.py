@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from palaver.core import journal, rebuilding
+from palaver.core.upkeep import journal, rebuild
 from palaver.db import migrate
 from palaver.db.queries import Q, Query
 
@@ -75,15 +75,15 @@ def the_journal_writes_every_text_out_again() -> None:
 
 @planted
 def a_rebuild_only_looks() -> None:
-    compare = rebuilding.compare
-    rebuilding.compare = lambda tx, session, scratch, *, fix: compare(tx, session, scratch, fix=False)
+    compare = rebuild.compare
+    rebuild.compare = lambda tx, session, scratch, *, fix: compare(tx, session, scratch, fix=False)
 
 
 @planted
 def a_rebuild_leaves_missing_rows_missing() -> None:
-    compare = rebuilding.compare
+    compare = rebuild.compare
 
     def only_changed(tx: Any, session: str, scratch: Any, *, fix: bool) -> Any:
         return (p for p in compare(tx, session, scratch, fix=False) if fix and "missing" not in p.what)
 
-    rebuilding.compare = only_changed
+    rebuild.compare = only_changed

@@ -2,7 +2,7 @@
 
 from base64 import urlsafe_b64encode as b64encode
 
-from palaver.core import sessions
+from palaver.core.verbs import sessions
 from palaver.db.queries import Q
 
 from .sabotage import planted

@@ -11,15 +11,17 @@ from .sabotage import planted
 def snapshots_name_the_rules_of_now() -> None:
     """Changing a session's rules changes what its old turns were granted."""
     from palaver.db.queries import Query
-    from palaver.rulebook import Rulebook
+    from palaver.session_rules import SessionRules
 
-    write = Rulebook._write
+    write = SessionRules._write
 
     def everywhere(self: Any, tx: Any, rules: Any, *rest: Any) -> None:
         write(self, tx, rules, *rest)
-        tx.take(Query("planted", "UPDATE turns SET facts_json = json_remove(facts_json, '$.permissions_granted')"))
+        tx.all_values(
+            Query("planted", "UPDATE turns SET facts_json = json_remove(facts_json, '$.permissions_granted')")
+        )
 
-    Rulebook._write = everywhere  # type: ignore[method-assign]
+    SessionRules._write = everywhere  # type: ignore[method-assign]
 
 
 @planted
@@ -63,19 +65,20 @@ def a_rule_is_the_projects_by_default() -> None:
 @planted
 def rules_of_every_scope_are_stored() -> None:
     """A rule of the host that is given to add() becomes the session's."""
-    from palaver.rulebook import Rulebook
+    from palaver.session_rules import SessionRules
 
-    add = Rulebook.add
+    add = SessionRules.add
 
     def anyway(self: Any, *given: Any, **named: Any) -> dict[str, Any]:
         return add(self, *given, **{**named, "source": "session"})
 
-    Rulebook.add = anyway  # type: ignore[method-assign]
+    SessionRules.add = anyway  # type: ignore[method-assign]
 
 
 @planted
 def a_star_does_not_stop_at_a_slash() -> None:
-    from palaver import globs, permissions
+    from palaver import permissions
+    from palaver.permissions import globs
 
     permissions.match_path = lambda pattern, path: globs._match(pattern, path)
 
@@ -83,7 +86,7 @@ def a_star_does_not_stop_at_a_slash() -> None:
 @planted
 def names_are_not_normalised() -> None:
     """An accent in two characters is not the accent in one."""
-    from palaver import globs
+    from palaver.permissions import globs
 
     globs._normal = lambda text: text
 
@@ -91,7 +94,7 @@ def names_are_not_normalised() -> None:
 @planted
 def the_last_place_is_taken_first() -> None:
     """What lies between two stars is looked for from the end."""
-    from palaver import globs
+    from palaver.permissions import globs
 
     def from_the_end(self: Any, text: str, start: int, end: int) -> int:
         places = range(end - self.width, start - 1, -1)
@@ -102,40 +105,40 @@ def the_last_place_is_taken_first() -> None:
 
 @planted
 def a_line_is_its_first_command() -> None:
-    from palaver import shellline
+    from palaver.permissions import shell_line
 
-    read = shellline.read
+    read = shell_line.read
 
     def first(text: str, budget: Any = None) -> Any:
-        return shellline.Line(read(text, budget).commands[:1])
+        return shell_line.Line(read(text, budget).commands[:1])
 
-    shellline.read = first
+    shell_line.read = first
 
 
 @planted
 def redirections_are_covered() -> None:
     """`git log > x` is allowed like `git log`."""
-    from palaver import shellline
+    from palaver.permissions import shell_line
 
-    shellline._Reader._redirect = lambda self, *given, **named: setattr(self, "_redirection", "")  # type: ignore[method-assign]
+    shell_line._Reader._redirect = lambda self, *given, **named: setattr(self, "_redirection", "")  # type: ignore[method-assign]
 
 
 @planted
 def what_cannot_be_parsed_is_matched_as_text() -> None:
     """As it was before lines were read."""
-    from palaver import shellline
+    from palaver.permissions import shell_line
 
-    read = shellline.read
+    read = shell_line.read
 
     def as_text(text: str, budget: Any = None) -> Any:
         line = read(text, budget)
-        return line if line.unread is None else shellline.Line([shellline.Command([text])])
+        return line if line.unread is None else shell_line.Line([shell_line.Command([text])])
 
-    shellline.read = as_text
+    shell_line.read = as_text
 
 
 @planted
 def a_deny_is_only_for_the_words_as_they_stand() -> None:
-    from palaver import shellline, wrappers
+    from palaver.permissions import shell_line, wrappers
 
-    wrappers.behind = lambda command, budget=None: shellline.Line([])
+    wrappers.behind = lambda command, budget=None: shell_line.Line([])

@@ -10,56 +10,56 @@ from .sabotage import planted
 @planted
 def chunks_are_held_by_default() -> None:
     """`chunk` keeps a chunk in memory until the turn is sealed."""
-    from palaver import saving
+    from palaver.streaming import save_policy
 
-    init = saving.Policy.__init__
+    init = save_policy.Policy.__init__
 
     def later(self: Any, *given: Any, **named: Any) -> None:
         init(self, *given, **named)
         self.at_once = False
 
-    saving.Policy.__init__ = later  # type: ignore[method-assign]
+    save_policy.Policy.__init__ = later  # type: ignore[method-assign]
 
 
 @planted
 def steps_are_kept_until_the_answer_ends() -> None:
     """`step` saves like `turn`."""
-    from palaver import saving
+    from palaver.streaming import save_policy
 
-    saving._ENDS["step"] = saving._ENDS["turn"]
+    save_policy._ENDS["step"] = save_policy._ENDS["turn"]
 
 
 @planted
 def answers_are_kept_until_the_seal() -> None:
     """`turn` does not save at finish."""
-    from palaver import saving
+    from palaver.streaming import save_policy
 
-    saving._ENDS["turn"] = frozenset()
+    save_policy._ENDS["turn"] = frozenset()
 
 
 @planted
 def nothing_is_too_old() -> None:
     """save_buffer_ms is not looked at when a chunk comes."""
-    from palaver import saving
+    from palaver.streaming import save_policy
 
-    is_due = saving.Policy.is_due
-    saving.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, size, 0.0)  # type: ignore[method-assign]
+    is_due = save_policy.Policy.is_due
+    save_policy.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, size, 0.0)  # type: ignore[method-assign]
     nothing_is_flushed_by_the_clock()
 
 
 @planted
 def nothing_is_too_large() -> None:
     """save_buffer_size is not looked at."""
-    from palaver import saving
+    from palaver.streaming import save_policy
 
-    is_due = saving.Policy.is_due
-    saving.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, 0, age)  # type: ignore[method-assign]
+    is_due = save_policy.Policy.is_due
+    save_policy.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, 0, age)  # type: ignore[method-assign]
 
 
 @planted
 def nothing_is_flushed_by_the_clock() -> None:
     """A stream that stalls is written when it goes on."""
-    from palaver import recorder
+    from palaver.streaming import recorder
 
     recorder.Recorder.flush_old = lambda self: None  # type: ignore[method-assign]
 
@@ -67,12 +67,12 @@ def nothing_is_flushed_by_the_clock() -> None:
 @planted
 def nothing_but_the_policy_saves() -> None:
     """flush, usage, wait, resolve and the seal leave what is held where it is."""
-    from palaver import recorder
+    from palaver.streaming import recorder
 
     flush = recorder.Recorder.flush
 
     def when_due(self: Any) -> None:
-        kinds = {parsed["type"] for parsed, _ in self.held.items}
+        kinds = {parsed["type"] for parsed, _ in self.pending.items}
         if kinds & self._policy._ends and not self.state.fold.unresolved():
             flush(self)
 
@@ -82,10 +82,10 @@ def nothing_but_the_policy_saves() -> None:
 @planted
 def seals_forget_what_is_held() -> None:
     """A seal drops what was not written yet."""
-    from palaver import recorder
+    from palaver.streaming import recorder
 
     def forgetful(self: Any) -> None:
-        self.held.clear()
+        self.pending.clear()
         self.is_stale = True
         self.refresh()
 
@@ -95,19 +95,19 @@ def seals_forget_what_is_held() -> None:
 @planted
 def flushes_lose_the_last_chunk() -> None:
     """Of what was held, all but the last chunk is written."""
-    from palaver import pen
+    from palaver.streaming import chunk_writer
 
-    write = pen.Pen._write_chunks
+    write = chunk_writer.ChunkWriter._write_chunks
 
     def most(self: Any, tx: Any, items: Any) -> None:
         write(self, tx, items[:-1] if len(items) > 1 else items)
 
-    pen.Pen._write_chunks = most  # type: ignore[method-assign]
+    chunk_writer.ChunkWriter._write_chunks = most  # type: ignore[method-assign]
 
 
 @planted
 def flushes_write_no_parts() -> None:
     """A flush writes the chunks and leaves the parts' rows to the seal."""
-    from palaver import pen
+    from palaver.streaming import chunk_writer
 
-    pen.Pen._write_parts = lambda self, tx, items, touched, **_: []  # type: ignore[method-assign]
+    chunk_writer.ChunkWriter._write_parts = lambda self, tx, items, touched, **_: []  # type: ignore[method-assign]

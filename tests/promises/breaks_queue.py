@@ -37,7 +37,7 @@ def the_stamp_is_cleared_before_the_claim() -> None:
         with self._store.db.write(hard=True) as tx:
             for _, turn, _, _ in tx.all(Q.pending, session=self.id)[:1]:
                 for message, text in tx.all(Q.home_messages_of_turn, turn=turn, session=self.id):
-                    tx.later(Q.set_message_metadata, id=message, metadata=metadata.unqueue(text), now=0)
+                    tx.defer(Q.set_message_metadata, id=message, metadata=metadata.unqueue(text), now=0)
         return claim(self, *args, **given)
 
     Session.claim = apart  # type: ignore[method-assign]
@@ -46,37 +46,37 @@ def the_stamp_is_cleared_before_the_claim() -> None:
 @planted
 def what_is_given_back_does_not_say_that_it_waits() -> None:
     """A start failed, the message waits again, and its row looks like one that was fired."""
-    from palaver.core import pending
+    from palaver.core.settle import requeue
 
     class Metadata:
-        unqueue, hide, unhide = pending.metadata.unqueue, pending.metadata.hide, pending.metadata.unhide
+        unqueue, hide, unhide = requeue.metadata.unqueue, requeue.metadata.hide, requeue.metadata.unhide
 
         @staticmethod
         def splice(text: str, key: str, value: str) -> str:
             return text
 
-    pending.metadata = Metadata  # type: ignore[assignment]
+    requeue.metadata = Metadata  # type: ignore[assignment]
 
 
 @planted
 def the_trigger_is_not_in_the_message() -> None:
     """Only the turn knows what began it."""
-    from palaver.setup import Setup
+    from palaver.core.turn.options import TurnOptions
 
-    for_user = Setup.for_user
-    Setup.for_user = lambda self: {k: v for k, v in for_user(self).items() if k != "trigger"}  # type: ignore[method-assign]
+    for_user = TurnOptions.for_user
+    TurnOptions.for_user = lambda self: {k: v for k, v in for_user(self).items() if k != "trigger"}  # type: ignore[method-assign]
 
 
 @planted
 def firing_drops_the_trigger() -> None:
     """A message that is claimed loses its envelope together with its stamp."""
-    from palaver import canonical
+    from palaver.base import exact_json
     from palaver.core import metadata
 
     unqueue = metadata.unqueue
 
     def bare(text: str) -> str:
-        value = canonical.parse(unqueue(text))
-        return canonical.encode({key: each for key, each in value.items() if key != "trigger"})
+        value = exact_json.parse(unqueue(text))
+        return exact_json.encode({key: each for key, each in value.items() if key != "trigger"})
 
     metadata.unqueue = bare

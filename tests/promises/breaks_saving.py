@@ -11,25 +11,25 @@ from .sabotage import planted
 @planted
 def nothing_is_synced() -> None:
     """Every commit is left to the operating system."""
-    from palaver.db import sqlite
+    from palaver.db.sqlite import engine
 
-    sqlite._levels = lambda durability: (0, 0)
+    engine._levels = lambda durability: (0, 0)
 
 
 @planted
 def boundaries_are_not_synced() -> None:
     """Boundaries are committed like chunks."""
-    from palaver.db import sqlite
+    from palaver.db.sqlite import engine
 
-    sqlite._levels = lambda durability: (sqlite.NORMAL, sqlite.NORMAL)
+    engine._levels = lambda durability: (engine.NORMAL, engine.NORMAL)
 
 
 @planted
 def user_message_is_kept_in_memory() -> None:
     """What the user said is written when the turn is sealed."""
-    from palaver.core import sealing, turns
+    from palaver.core.turn import open_turn, seal
 
-    write, freeze = turns.write_messages, sealing.freeze
+    write, freeze = open_turn.write_messages, seal.freeze
     held: dict[str, Any] = {}
 
     def later(tx: Any, turn: Any, prepared: Any, *, last_at: int) -> None:
@@ -40,13 +40,13 @@ def user_message_is_kept_in_memory() -> None:
         write(tx, turn, prepared, last_at=last_at)
         return freeze(tx, turn, status, before)
 
-    turns.write_messages, sealing.freeze = later, at_the_end
+    open_turn.write_messages, seal.freeze = later, at_the_end
 
 
 @planted
 def chunks_are_acknowledged_early() -> None:
     """A chunk is acknowledged while it is only in memory; every eighth goes to disk, with those before it."""
-    from palaver.db.sqlite import SqliteDatabase
+    from palaver.db.sqlite.engine import SqliteDatabase
 
     insert = SqliteDatabase.insert
     held: list[tuple[Any, Any]] = []
@@ -65,30 +65,30 @@ def chunks_are_acknowledged_early() -> None:
 @planted
 def assistant_row_is_made_at_begin() -> None:
     """The assistant's row is there before anything was said."""
-    from palaver.core import response, turns
+    from palaver.core.turn import open_turn, response
 
-    begin = turns.begin
+    begin = open_turn.begin
 
     def eager(tx: Any, head: Any, *given: Any, **named: Any) -> Any:
         turn = begin(tx, head, *given, **named)
         response.open_response(tx, turn)
         return turn
 
-    turns.begin = eager  # type: ignore[assignment]
+    open_turn.begin = eager  # type: ignore[assignment]
 
 
 @planted
 def every_update_makes_a_row() -> None:
     """A part that changes gets a new row instead of its own."""
-    from palaver.core import response, turns
-    from palaver.core.rows import prepare_part
+    from palaver.core.turn import open_turn, response
+    from palaver.core.turn.message_input import prepare_part
 
     write = response.write_part
 
     def insert(tx: Any, turn: Any, index: int) -> str:
         if index < len(turn.part_ids):
             row = prepare_part(turn.fold.part(index))
-            turns.insert_part(tx, turn.session_id, turn.response_id, index, row, 0)
+            open_turn.insert_part(tx, turn.session_id, turn.response_id, index, row, 0)
         return write(tx, turn, index)
 
     response.write_part = insert  # type: ignore[assignment]
@@ -106,10 +106,10 @@ def leaves_cover_nothing() -> None:
 @planted
 def usage_is_kept_until_the_seal() -> None:
     """Tokens reach the session's row when the turn is sealed."""
-    from palaver.core import response, sealing
+    from palaver.core.turn import response, seal
     from palaver.model import Usage
 
-    count, freeze = response.count_usage, sealing.freeze
+    count, freeze = response.count_usage, seal.freeze
     held: dict[str, Any] = {}
 
     def later(tx: Any, turn: Any, usage: Any, cost: float) -> None:
@@ -122,7 +122,7 @@ def usage_is_kept_until_the_seal() -> None:
             count(tx, turn, *held.pop(turn.id))
         return freeze(tx, turn, status, before)
 
-    response.count_usage, sealing.freeze = later, at_the_end
+    response.count_usage, seal.freeze = later, at_the_end
 
 
 @planted
@@ -138,16 +138,16 @@ def updated_at_is_left_alone() -> None:
 @planted
 def last_chunk_is_not_folded() -> None:
     """The last chunk of an open turn does not reach its parts."""
-    from palaver.core import turns
+    from palaver.core.turn import open_turn
 
-    replay = turns.replay
-    turns.replay = lambda fold, events: replay(fold, events[:-1])  # type: ignore[assignment]
+    replay = open_turn.replay
+    open_turn.replay = lambda fold, events: replay(fold, events[:-1])  # type: ignore[assignment]
 
 
 @planted
 def dead_turns_are_set_aside() -> None:
     """Recovery makes every dead turn a stray."""
-    from palaver.core import recovery
+    from palaver.core.settle import recovery
 
     recovery.finish = lambda tx, head, turn_id, status, **_: recovery.abandon(tx, head, turn_id, status)
 
@@ -155,7 +155,7 @@ def dead_turns_are_set_aside() -> None:
 @planted
 def nothing_is_recovered() -> None:
     """What a dead writer left open stays open."""
-    from palaver.core import recovery
+    from palaver.core.settle import recovery
 
     recovery.recover = lambda tx, head, is_dead: head
 
@@ -163,25 +163,26 @@ def nothing_is_recovered() -> None:
 @planted
 def open_tools_stay_open() -> None:
     """A seal leaves tool calls as they are."""
-    from palaver.core import sealing
+    from palaver.core.turn import seal
 
-    sealing.close_parts = lambda turn, status: None
+    seal.close_parts = lambda turn, status: None
 
 
 @planted
 def dead_turns_are_called_complete() -> None:
     """Recovery seals a cut-off turn as completed, its tool calls as they are."""
-    from palaver.core import recovery, sealing
+    from palaver.core.settle import recovery
+    from palaver.core.turn import seal
 
     finish = recovery.finish
     recovery.finish = lambda tx, head, turn_id, status, **said: finish(tx, head, turn_id, "completed", **said)
-    sealing.close_parts = lambda turn, status: None
+    seal.close_parts = lambda turn, status: None
 
 
 @planted
 def living_writers_are_robbed() -> None:
     """Recovery takes turns from writers that live."""
-    from palaver.db import locks
+    from palaver.db.sqlite import locks
 
     locks.look = lambda folder, owner: locks.FREE
 
@@ -189,7 +190,7 @@ def living_writers_are_robbed() -> None:
 @planted
 def readers_trust_the_part_row() -> None:
     """A reader shows the part rows of an open turn, which may lag."""
-    from palaver.core import transcript
+    from palaver.core.read import transcript
 
     transcript._fold_into = lambda *_: None  # type: ignore[assignment]
 
@@ -207,6 +208,6 @@ def prompt_digest_covers_half() -> None:
     """A prompt is named by its first words only."""
     from hashlib import sha256
 
-    from palaver import setup
+    from palaver.core.turn import options
 
-    setup.hashlib = SimpleNamespace(sha256=lambda body: sha256(body[:40]))  # type: ignore[attr-defined]
+    options.hashlib = SimpleNamespace(sha256=lambda body: sha256(body[:40]))  # type: ignore[attr-defined]

@@ -5,8 +5,11 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from palaver.core import heads, rows, sealing, verify, whole
-from palaver.core.turns import NOTHING
+from palaver.core import heads
+from palaver.core.turn import message_input, seal
+from palaver.core.turn.open_turn import NOTHING
+from palaver.core.upkeep import verify
+from palaver.core.verbs import commit
 from palaver.db.queries import Q, Query
 
 from .sabotage import planted
@@ -54,8 +57,10 @@ def updated_at_follows_the_clock_back() -> None:
 
 @planted
 def parts_are_encoded_again() -> None:
-    prepare = rows.prepare_part
-    rows.prepare_part = lambda given: prepare(json.loads(given) if isinstance(given, bytes | rows.Raw) else given)
+    prepare = message_input.prepare_part
+    message_input.prepare_part = lambda given: prepare(
+        json.loads(given) if isinstance(given, bytes | message_input.Raw) else given
+    )
 
 
 @planted
@@ -83,7 +88,7 @@ def a_late_output_lands_on_every_call_of_that_id() -> None:
 
 @planted
 def a_late_output_is_not_kept_after_the_seal() -> None:
-    sealing.set_adrift = lambda tx, head, turn: None
+    seal.mark_stray = lambda tx, head, turn: None
 
 
 @planted
@@ -117,11 +122,11 @@ def a_fork_begins_with_nothing() -> None:
 
 @planted
 def a_turn_may_go_anywhere() -> None:
-    from palaver.recorder import Recorder
+    from palaver.streaming.recorder import Recorder
 
     Recorder.refuse_ended = lambda self, *, waiting=False: None
 
 
 @planted
 def a_committed_turn_does_not_name_its_response() -> None:
-    whole._outcome = lambda messages: ("completed", None, NOTHING)
+    commit._outcome = lambda messages: ("completed", None, NOTHING)

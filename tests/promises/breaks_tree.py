@@ -16,7 +16,7 @@ def _query(text: str) -> Any:
 @planted
 def foreign_keys_are_off() -> None:
     """No connection minds its foreign keys."""
-    from palaver.db.sqlite import SqliteDatabase
+    from palaver.db.sqlite.engine import SqliteDatabase
 
     connect = SqliteDatabase._connect
 
@@ -31,7 +31,7 @@ def foreign_keys_are_off() -> None:
 @planted
 def foreign_keys_are_off_for_readers() -> None:
     """The writing connection alone minds them."""
-    from palaver.db.sqlite import SqliteDatabase
+    from palaver.db.sqlite.engine import SqliteDatabase
 
     borrow = SqliteDatabase.borrow
 
@@ -44,7 +44,7 @@ def foreign_keys_are_off_for_readers() -> None:
 
 
 def _after_delete(*statements: str) -> None:
-    from palaver.core import sessions
+    from palaver.core.verbs import sessions
 
     delete = sessions.delete
     queries = [_query(statement) for statement in statements]
@@ -87,26 +87,27 @@ def delete_takes_the_lines() -> None:
 @planted
 def rewind_takes_the_turns() -> None:
     """A rewind erases what it goes back over."""
-    from palaver.core import refs, visibility
+    from palaver.core.foreign import hidden_stamps
+    from palaver.core.verbs import moves
 
-    rewind = refs.rewind
+    rewind = moves.rewind
     erase = _query("DELETE FROM turns WHERE id = :turn AND :session = session_id")
 
     def hard(tx: Any, head: Any, to: str, reason: str | None) -> Any:
         moved = rewind(tx, head, to, reason)
-        kept = visibility.path(tx, moved.turn_id)
-        for turn in visibility.path(tx, head.turn_id):
+        kept = hidden_stamps.path(tx, moved.turn_id)
+        for turn in hidden_stamps.path(tx, head.turn_id):
             if turn not in kept:
                 tx.run(erase, turn=turn, session=head.session_id)
         return moved
 
-    refs.rewind = hard
+    moves.rewind = hard
 
 
 @planted
 def lists_show_archived_sessions() -> None:
     """Archived sessions are listed unless told otherwise."""
-    from palaver.core import sessions
+    from palaver.core.verbs import sessions
 
     list_page = sessions.list_page
     sessions.list_page = lambda tx, **given: list_page(tx, **{**given, "archived": True})
@@ -115,23 +116,23 @@ def lists_show_archived_sessions() -> None:
 @planted
 def archived_sessions_take_writes() -> None:
     """Archived is only a word."""
-    from palaver.core import prelude
+    from palaver.core.settle import preflight
 
-    prelude.refuse_closed = lambda head: None
+    preflight.refuse_closed = lambda head: None
 
 
 @planted
 def parents_are_forgotten() -> None:
     """A turn that was committed whole has no parent."""
     from palaver.db.queries import Q
-    from palaver.db.transactions import Write
+    from palaver.db.sqlite.transactions import Write
 
-    put = Write.put
+    put = Write.defer_values
 
     def orphaned(self: Write, query: Any, turn: Any, parent: Any, *rest: Any) -> None:
         put(self, query, turn, None if query is Q.insert_sealed_turn else parent, *rest)
 
-    Write.put = orphaned  # type: ignore[assignment,method-assign]
+    Write.defer_values = orphaned  # type: ignore[assignment,method-assign]
 
 
 @planted

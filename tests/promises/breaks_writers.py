@@ -131,7 +131,7 @@ def reads_are_not_of_one_moment() -> None:
 @planted
 def writers_do_not_queue() -> None:
     """Writers meet at SQLite's own lock only, and look again after 20 to 150 ms: who comes first is luck."""
-    from palaver.db import locks
+    from palaver.db.sqlite import locks
 
     _open_the_line()
     module = ModuleType("time")
@@ -140,7 +140,7 @@ def writers_do_not_queue() -> None:
 
 
 def _open_the_line() -> None:
-    from palaver.db.locks import WriteQueue
+    from palaver.db.sqlite.locks import WriteQueue
 
     WriteQueue._try = lambda self: True  # type: ignore[method-assign]
     WriteQueue.release = lambda self: setattr(self, "_is_front", False)  # type: ignore[method-assign]
@@ -162,17 +162,17 @@ def busy_is_an_error() -> None:
 
 def _use_instead(**names: Any) -> None:
     """The engine uses these in place of SQLite's own."""
-    from palaver.db import sqlite
+    from palaver.db.sqlite import engine
 
     module = ModuleType("apsw")
     module.__dict__.update(apsw.__dict__, **names)
-    sqlite.apsw = module  # type: ignore[assignment]
+    engine.apsw = module  # type: ignore[assignment]
 
 
 @planted
 def readers_stand_in_line() -> None:
     """A read waits for its turn among the writers."""
-    from palaver.db.sqlite import SqliteDatabase
+    from palaver.db.sqlite.engine import SqliteDatabase
 
     read = SqliteDatabase.read
 
@@ -218,7 +218,7 @@ def nothing_is_checkpointed() -> None:
 @planted
 def first_openers_do_not_queue() -> None:
     """Each process makes the schema as soon as it sees that there is none, and takes the lock when it writes."""
-    from palaver.db.sqlite import SqliteDatabase
+    from palaver.db.sqlite.engine import SqliteDatabase
 
     SqliteDatabase._in_line = lambda self: nullcontext()  # type: ignore[method-assign]
     _rewrite("BEGIN IMMEDIATE", "BEGIN", whole=True)

@@ -67,9 +67,9 @@ class Recorder:
     """A store over the logging file system; `did` notes what it holds after a verb."""
 
     def __init__(self, path: str, durability: str) -> None:
-        from palaver.db import wal
+        from palaver.db.sqlite import checkpoint
 
-        wal.CHECKPOINT_PAGES = 40  # so that a short run has checkpoints, too
+        checkpoint.CHECKPOINT_PAGES = 40  # so that a short run has checkpoints, too
         self.log: list[Op] = [["state", state(apsw.Connection(":memory:")), False]]
         self._vfs = _FileSystem(self.log)
         self.store = palaver.open(path, durability=durability, trim_after=3600)

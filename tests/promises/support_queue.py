@@ -61,7 +61,7 @@ def die_inside(tx: Any, session_id: str) -> None:
 def main(path: str, session_id: str, moment: str) -> None:
     store = palaver.open(path)
     if moment == "inside":
-        from palaver.core import previews
+        from palaver.core.read import previews
 
         previews.recompute = die_inside  # it is called last
     store.sessions.get(session_id).claim()

@@ -13,7 +13,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver import clock, ids
+from palaver.base import clock, ids
 
 ROOT = Path(__file__).parents[2]
 CHILD_SECONDS = 120

@@ -13,7 +13,7 @@ from typing import Any
 import apsw
 
 import palaver
-from palaver import clock
+from palaver.base import clock
 
 from .sabotage import plant_from_environment
 from .support_writers import PIECES, commit_of, judge

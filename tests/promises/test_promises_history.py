@@ -35,7 +35,7 @@ def test_promise_099_no_verb_changes_a_line_that_was_written(store: palaver.Stor
 def session(store: palaver.Store, monkeypatch: pytest.MonkeyPatch) -> palaver.Session:
     """Ten moves, ten milliseconds apart by the clock that stamps them."""
     clock = [1_700_000_000_000]
-    monkeypatch.setattr("palaver.clock._now_ns", lambda: clock[0] * 1_000_000)
+    monkeypatch.setattr("palaver.base.clock._now_ns", lambda: clock[0] * 1_000_000)
     made = store.sessions.create("a")
     for n in range(10):
         clock[0] += 10

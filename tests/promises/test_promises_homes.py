@@ -41,7 +41,7 @@ _RESOLVE = """
 import palaver
 path, session_id, turn_id = sys.argv[1:]
 with palaver.open(path) as store, store.sessions.get(session_id).resume(turn_id) as turn:
-    turn.resolve("call-1", output=palaver.canonical.Raw(b'{"late":[1.10]}'))
+    turn.resolve("call-1", output=palaver.base.exact_json.Raw(b'{"late":[1.10]}'))
 """
 
 

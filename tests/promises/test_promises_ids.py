@@ -17,7 +17,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver import ids
+from palaver.base import ids
 
 from .sabotage import broken_by
 from .support_schema import ask, finish, first_column, freeze_clock, judge, live, start, talk

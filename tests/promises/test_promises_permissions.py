@@ -10,8 +10,9 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver import globs, permissions
+from palaver import permissions
 from palaver.errors import BadRule
+from palaver.permissions import globs
 from tests.permissions import attempts, reference, table
 from tests.permissions.test_globs import steps
 

@@ -5,9 +5,9 @@ from __future__ import annotations
 import os
 from collections.abc import Callable
 
-from palaver.core import prelude
 from palaver.core.heads import Head
-from palaver.db.database import Tx
+from palaver.core.settle import preflight
+from palaver.db.engine import Tx
 
 VARIABLE = "PALAVER_RACE_BREAK"
 
@@ -15,14 +15,14 @@ VARIABLE = "PALAVER_RACE_BREAK"
 def expected_is_compared_before_the_dead_are_seen_to() -> None:
     """As it was: what died or came in between lands first, and the caller on top of it."""
 
-    def ready(tx: Tx, room: prelude.Room, session_id: str, *, expected: int | None = None, **given: object) -> Head:
-        head = prelude.heads.take(tx, session_id, stamps=0)
+    def ready(tx: Tx, room: preflight.Room, session_id: str, *, expected: int | None = None, **given: object) -> Head:
+        head = preflight.heads.lock(tx, session_id, timestamps=0)
         if expected is not None and head.revision != expected:
-            raise prelude.HeadConflict(session_id, expected, head.revision)
+            raise preflight.HeadConflict(session_id, expected, head.revision)
         return settled(tx, room, session_id, **given)  # type: ignore[arg-type]
 
-    settled = prelude.ready
-    prelude.ready = ready  # type: ignore[assignment]
+    settled = preflight.ready
+    preflight.ready = ready  # type: ignore[assignment]
 
 
 BREAKS: dict[str, Callable[[], None]] = {

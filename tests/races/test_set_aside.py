@@ -83,12 +83,12 @@ def test_a_full_or_busy_store_is_no_reason_to_set_a_turn_aside(
     turn = session.turn("left behind")
     bury(url, turn.id)
     with monkeypatch.context() as patch:
-        from palaver.core import sealing
+        from palaver.core.turn import seal
 
         def full(*_: object) -> None:
             raise palaver.StoreFull("the disk is full")
 
-        patch.setattr(sealing, "freeze", full)
+        patch.setattr(seal, "freeze", full)
         with pytest.raises(palaver.StoreFull):
             store.recover()
     store.recover()

@@ -13,7 +13,7 @@ import pytest
 
 import palaver
 from palaver import HeadConflict, Session, Store
-from palaver.core import prelude
+from palaver.core.settle import preflight
 
 from .places import bury, foreign, plain_texts, put_row, texts
 
@@ -84,7 +84,7 @@ def test_a_conflict_that_took_everything_back_would_be_told_for_ever(
     session: Session, url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Planted: so the tests above would see it."""
-    monkeypatch.setattr(prelude, "HeadConflict", lambda *given, **_: HeadConflict(*given))
+    monkeypatch.setattr(preflight, "HeadConflict", lambda *given, **_: HeadConflict(*given))
     put_row(url, session.id, "from outside")
     for _ in range(3):
         with pytest.raises(HeadConflict):

@@ -8,7 +8,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver.rulebook import Rulebook
+from palaver.session_rules import SessionRules
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "library.md").read_text()
 SECTIONS = {"Store": palaver.Store, "Sessions": palaver.Sessions, "Session": palaver.Session, "Turn": palaver.Turn}
@@ -34,4 +34,4 @@ def test_every_public_method_is_on_the_page(name: str) -> None:
 def test_the_page_names_nothing_that_is_not_there(name: str) -> None:
     named = set(re.findall(r"`(\w+)\(", section(name).split("\nA message is")[0]))
     values = {"TurnInfo", "Moment", "Page", "Line", "Event", "Problem", "Queued", "Answer"}
-    assert named <= public(SECTIONS[name]) | values | public(Rulebook)
+    assert named <= public(SECTIONS[name]) | values | public(SessionRules)

@@ -10,7 +10,7 @@ from .planting import planted
 
 @planted
 def held_chunks_are_forgotten_when_a_flush_fails() -> None:
-    from palaver import recorder
+    from palaver.streaming import recorder
 
     store = recorder.Recorder._store
 
@@ -18,7 +18,7 @@ def held_chunks_are_forgotten_when_a_flush_fails() -> None:
         try:
             store(self, items, touched)
         except BaseException:
-            self.held.clear()
+            self.pending.clear()
             raise
 
     recorder.Recorder._store = forgetful  # type: ignore[method-assign]
@@ -27,37 +27,37 @@ def held_chunks_are_forgotten_when_a_flush_fails() -> None:
 @planted
 def an_interrupted_flush_is_written_again() -> None:
     """After a flush that failed, all that was held is held, whatever is in the file."""
-    from palaver import recorder
+    from palaver.streaming import recorder
 
     refresh = recorder.Recorder.refresh
 
     def again(self: Any) -> None:
-        held, stale = list(self.held.items), self.is_stale
+        held, stale = list(self.pending.items), self.is_stale
         refresh(self)
-        if stale and len(self.held) < len(held):
-            self.held.items = held
-            self.held.parts = [self.state.fold.apply(parsed) for parsed, _ in held]
+        if stale and len(self.pending) < len(held):
+            self.pending.items = held
+            self.pending.parts = [self.state.fold.apply(parsed) for parsed, _ in held]
 
     recorder.Recorder.refresh = again  # type: ignore[method-assign]
 
 
 @planted
 def a_refused_append_leaves_what_came_before_it() -> None:
-    from palaver import openturn
+    from palaver import turn
 
-    append = openturn.Turn.append
+    append = turn.Turn.append
 
     def one_by_one(self: Any, given: Any, *, at: int | None = None) -> None:
         for place, chunk in enumerate(given):
             append(self, [chunk], at=None if at is None else at + place)
 
-    openturn.Turn.append = one_by_one  # type: ignore[method-assign]
+    turn.Turn.append = one_by_one  # type: ignore[method-assign]
 
 
 @planted
 def held_chunks_are_not_compared() -> None:
     """append(at=…) knows only of what is stored."""
-    from palaver import recorder
+    from palaver.streaming import recorder
 
     def stored(self: Any, items: Any, at: int) -> int:
         return max(0, min(len(items), self.state.chunks - at))
@@ -67,22 +67,22 @@ def held_chunks_are_not_compared() -> None:
 
 @planted
 def close_drops_what_is_held() -> None:
-    from palaver import openturn
+    from palaver import turn
 
-    seal = openturn.Turn.seal
+    seal = turn.Turn.seal
 
     def bare(self: Any, status: str | None = None) -> None:
-        if self._recorder.held:
-            self._recorder.held.clear()
+        if self._recorder.pending:
+            self._recorder.pending.clear()
             self._recorder.is_stale = True
         seal(self, status)
 
-    openturn.Turn.seal = bare  # type: ignore[method-assign]
+    turn.Turn.seal = bare  # type: ignore[method-assign]
 
 
 @planted
 def followers_skip_an_event_now_and_then() -> None:
-    from palaver.core import events
+    from palaver.core.read import events
 
     since = events.since
 
@@ -94,7 +94,7 @@ def followers_skip_an_event_now_and_then() -> None:
 
 @planted
 def followers_get_an_event_twice_now_and_then() -> None:
-    from palaver.core import events
+    from palaver.core.read import events
 
     since, number = events.since, count()
 
@@ -107,14 +107,14 @@ def followers_get_an_event_twice_now_and_then() -> None:
 
 @planted
 def followers_are_not_told_of_what_was_trimmed() -> None:
-    from palaver.core import events
+    from palaver.core.read import events
 
     events.since = lambda tx, session_id, cursor, limit: events.read(tx, session_id, cursor, limit)
 
 
 @planted
 def open_turns_are_trimmed() -> None:
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
     from palaver.db.queries import Q, Query
 
     for name, words, others in (
@@ -128,7 +128,7 @@ def open_turns_are_trimmed() -> None:
 
 @planted
 def everything_of_a_turn_is_trimmed() -> None:
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
     from palaver.db.queries import Q, Query
 
     for name, words, others in (
@@ -142,7 +142,7 @@ def everything_of_a_turn_is_trimmed() -> None:
 
 @planted
 def numbers_are_used_again_after_a_trim() -> None:
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
 
     trim = trimming._trim
 
@@ -151,7 +151,7 @@ def numbers_are_used_again_after_a_trim() -> None:
 
         lower = Query("lower", "UPDATE heads SET event_seq = :seq WHERE session_id = :session;")
         count = trim(tx, turn, room)
-        tx.later(lower, seq=turn.begin_seq, session=turn.session_id)
+        tx.defer(lower, seq=turn.begin_seq, session=turn.session_id)
         return count
 
     trimming._trim = restart
@@ -160,13 +160,13 @@ def numbers_are_used_again_after_a_trim() -> None:
 @planted
 def a_trim_that_was_cut_off_counts_as_done() -> None:
     """A turn is marked as trimmed with its first slice."""
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
     from palaver.db.queries import Q
 
     trim = trimming._trim
 
     def marked(tx: Any, turn: Any, room: Any) -> int:
-        tx.later(Q.set_trimmed, turn=turn.turn_id)
+        tx.defer(Q.set_trimmed, turn=turn.turn_id)
         return trim(tx, turn, room)
 
     trimming._trim = marked
@@ -174,7 +174,7 @@ def a_trim_that_was_cut_off_counts_as_done() -> None:
 
 @planted
 def each_slice_begins_again_at_the_beginning() -> None:
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
 
     trim_some = trimming.trim_some
 
@@ -189,7 +189,7 @@ def each_slice_begins_again_at_the_beginning() -> None:
 @planted
 def a_trim_walks_to_the_end_of_the_session() -> None:
     """As if nothing told where a turn ends."""
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
     from palaver.db.queries import Q, Query
 
     trimming.Q.line_after = Query("line_after", Q.line_after.text.replace("seq > :after", "seq > :after + 1000000"))
@@ -206,7 +206,7 @@ def close_trims_to_the_end() -> None:
 
 @planted
 def members_are_told_before_the_commit() -> None:
-    from palaver.db.sqlite import SqliteDatabase
+    from palaver.db.sqlite.engine import SqliteDatabase
 
     SqliteDatabase.await_group = lambda self, group: None  # type: ignore[method-assign]
 
@@ -214,7 +214,7 @@ def members_are_told_before_the_commit() -> None:
 @planted
 def a_member_that_fails_takes_the_group_with_it() -> None:
     """And nobody is told."""
-    from palaver.db.transactions import Write
+    from palaver.db.sqlite.transactions import Write
 
     def all_of_it(self: Any, error: BaseException) -> None:
         if self._db.in_transaction:
@@ -227,7 +227,7 @@ def a_member_that_fails_takes_the_group_with_it() -> None:
 
 @planted
 def a_member_that_fails_leaves_half_of_its_work() -> None:
-    from palaver.db.transactions import Write
+    from palaver.db.sqlite.transactions import Write
 
     def none_of_it(self: Any, error: BaseException) -> None:
         if self._group is not None:
@@ -240,7 +240,7 @@ def a_member_that_fails_leaves_half_of_its_work() -> None:
 
 @planted
 def a_failed_commit_is_not_told() -> None:
-    from palaver.db.grouping import Group
+    from palaver.db.sqlite.group_commit import Group
 
     end = Group.end
     Group.end = lambda self, error: end(self, None)  # type: ignore[method-assign]

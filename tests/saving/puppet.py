@@ -118,7 +118,7 @@ def follow(path: str, session: str, after: int | None) -> None:
 
 def trim(path: str, slices: int) -> None:
     """Die between two slices of a trim."""
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
 
     trimming.SLICE = 100
     trim_some = trimming.trim_some

@@ -85,4 +85,4 @@ def together(*jobs: Callable[[], Any]) -> list[Any]:
 
 
 def keepers() -> list[threading.Thread]:
-    return [thread for thread in threading.enumerate() if thread.name == "palaver-keeper"]
+    return [thread for thread in threading.enumerate() if thread.name == "palaver-maintenance"]

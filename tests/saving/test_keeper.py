@@ -150,7 +150,7 @@ def test_no_error_ends_the_thread(
     failures, recover = [error], palaver.Store.recover
 
     def now_and_then(store: palaver.Store) -> int:
-        if failures and threading.current_thread().name == "palaver-keeper":
+        if failures and threading.current_thread().name == "palaver-maintenance":
             raise failures.pop()
         return recover(store)
 
@@ -188,7 +188,7 @@ def test_what_is_held_is_saved_in_time_although_a_trim_goes_on_and_on(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """Between two slices of a trim there is time for a stream that stalled."""
-    from palaver.core import trimming
+    from palaver.core.upkeep import trimming
 
     done, trim_some = threading.Event(), trimming.trim_some
 

@@ -15,8 +15,8 @@ import apsw
 import pytest
 
 import palaver
-from palaver.clock import monotonic
-from palaver.db import locks
+from palaver.base.clock import monotonic
+from palaver.db.sqlite import locks
 
 from .support import PATIENCE, query
 
@@ -34,7 +34,7 @@ class Calls:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        patch.setattr("palaver.db.locks.fcntl", self)
+        patch.setattr("palaver.db.sqlite.locks.fcntl", self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(fcntl, name)

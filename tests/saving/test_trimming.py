@@ -12,9 +12,10 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver import clock, exports
+from palaver import exports
 from palaver import store as stores
-from palaver.core import trimming
+from palaver.base import clock
+from palaver.core.upkeep import trimming
 
 from ..load.counting import steps
 from .planting import broken_by

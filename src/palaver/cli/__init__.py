@@ -9,9 +9,9 @@ import sys
 
 from palaver.errors import PalaverError
 
-from . import quick
+from . import fast_ls
 from .exits import INTERRUPTED, STORE, Stop, code_of, hide_secrets, leave_quietly, sentence_of
-from .screen import Screen, prepare_streams
+from .ui.screen import Screen, prepare_streams
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -32,7 +32,7 @@ def main(args: Sequence[str] | None = None) -> None:
 
 def _run(args: list[str]) -> int:
     try:
-        code = quick.run(args)
+        code = fast_ls.run(args)
         if code is None:
             from .program import run
 
@@ -54,7 +54,7 @@ def _explain(args: list[str], code: int, sentence: str, kind: str) -> int:
     """One sentence for a person, one JSON line for a program."""
     sentence = hide_secrets(sentence)
     if "--json" in args:
-        from .jsontext import as_json
+        from .ui.jsontext import as_json
 
         sys.stderr.write(as_json({"error": {"kind": kind, "message": sentence, "exit": code}}) + "\n")
     else:

@@ -13,8 +13,8 @@ import click
 
 from palaver import Session, Store
 
-from . import names, place
-from .screen import Screen, say_aside
+from . import location, resolve
+from .ui.screen import Screen, say_aside
 
 Keys = dict[str, str]
 
@@ -32,7 +32,7 @@ class Call:
     def where(self) -> tuple[str, str | None]:
         """The store's address, and its space if it has several."""
         root = click.get_current_context().find_root().params
-        return place.locate(self._given or root.get("store"), self._space or root.get("space"))
+        return location.locate(self._given or root.get("store"), self._space or root.get("space"))
 
     def store(self, *, create: bool = False, readonly: bool = False) -> Store:
         """Open the store until the command ends."""
@@ -40,14 +40,14 @@ class Call:
 
     def open(self, url: str, space: str | None, *, create: bool = False, **options: Any) -> Store:
         """Any store, until the command ends."""
-        opened = place.open_store(url, space, create=create, **options)
+        opened = location.open_store(url, space, create=create, **options)
         for note in opened.notes:
             say_aside(note, json=self.json)
         return click.get_current_context().with_resource(opened)
 
     def session(self, name: str, *, readonly: bool = False) -> tuple[Store, Session]:
         store = self.store(readonly=readonly)
-        return store, names.session(store, name)
+        return store, resolve.session(store, name)
 
     def done(self, value: dict[str, Any], sentence: str) -> None:
         """The answer of a command that changed something."""
@@ -105,7 +105,7 @@ class SessionName(_ParamType):
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from .completion import sessions
+        from .commands.completion import sessions
 
         return sessions(ctx, incomplete)
 

@@ -20,23 +20,23 @@ COMMANDS = {
     "rewind": ("moves:rewind", "Go back to a turn or a message; nothing is lost."),
     "undo": ("moves:undo", "Take back the last move of a session's head."),
     "redo": ("moves:redo", "Take back an undo."),
-    "queue": ("waiting:queue", "List what waits in a session, send a message, or take one back."),
+    "queue": ("queue:queue", "List what waits in a session, send a message, or take one back."),
     "permit": ("permit:permit", "List a session's permission rules, or add or remove one."),
     "compact": ("compaction:compact", "Let a summary stand for what was said before."),
     "context": ("compaction:context", "Print what a model should see of a session."),
-    "archive": ("shelf:archive", "Make sessions read-only and take them off the list."),
-    "rm": ("shelf:rm", "Delete sessions; forks keep what they share."),
-    "adopt": ("rows:adopt", "Make turns of rows that another program wrote."),
-    "materialise": ("rows:materialise", "Write a fork's shared messages as rows of its own."),
+    "archive": ("archive:archive", "Make sessions read-only and take them off the list."),
+    "rm": ("archive:rm", "Delete sessions; forks keep what they share."),
+    "adopt": ("foreign:adopt", "Make turns of rows that another program wrote."),
+    "materialise": ("foreign:materialise", "Write a fork's shared messages as rows of its own."),
     "verify": ("verify:verify", "Prove that nothing was altered."),
     "rebuild": ("rebuild:rebuild", "Make sessions again from their journal, row for row."),
     "copy": ("copy:copy", "Copy sessions from one store to another: a file, a Postgres server."),
     "space": ("space:space", "List, make, drop, copy or migrate the spaces of a Postgres database."),
-    "export": ("carry:export", "Write sessions to a file that import reads."),
-    "import": ("carry:import_", "Read an export into the store."),
+    "export": ("export_import:export", "Write sessions to a file that import reads."),
+    "import": ("export_import:import_", "Read an export into the store."),
     "doctor": ("doctor:doctor", "Look at the store and its surroundings, and say what to do."),
     "sql": ("sql:sql", "Ask the store in SQL, read-only."),
-    "demo": ("story:demo", "Record a scripted agent, fork, rewind, and prove that nothing was lost."),
+    "demo": ("demo:demo", "Record a scripted agent, fork, rewind, and prove that nothing was lost."),
     "completion": ("completion:completion", "Print the completion script of a shell."),
 }
 
@@ -51,7 +51,7 @@ class Commands(click.Group):
         if name not in COMMANDS:
             return None
         module, _, attribute = COMMANDS[name][0].partition(":")
-        found: click.Command = getattr(import_module(f"{__package__}.{module}"), attribute)
+        found: click.Command = getattr(import_module(f"{__package__}.commands.{module}"), attribute)
         return found
 
     def invoke(self, ctx: click.Context) -> Any:

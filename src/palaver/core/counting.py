@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from .. import edge
-from ..db.database import Tx
+from ..base import arguments
+from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
 from ..model import MOST, USAGE_KEYS, Usage
@@ -17,7 +17,7 @@ _LARGE = 2**32  # tokens at once; sums of anything smaller do not get far in a l
 
 
 def check_count(name: str, given: Any) -> int:
-    return edge.whole(name, given, most=MOST)
+    return arguments.whole(name, given, most=MOST)
 
 
 def check_usage(usage: Usage) -> Usage:
@@ -28,12 +28,12 @@ def check_usage(usage: Usage) -> Usage:
 
 def check_cost(given: Any) -> float:
     if type(given) not in (int, float) or not 0 <= given <= MOST_USD or math.isnan(given):
-        raise BadValue(f"cost_usd is a number of dollars from 0 to {MOST_USD:,.0f}, not {edge.shown(given)}")
+        raise BadValue(f"cost_usd is a number of dollars from 0 to {MOST_USD:,.0f}, not {arguments.shown(given)}")
     return float(given)
 
 
 def check_metadata(value: dict[str, Any]) -> None:
-    """`usage` in a caller's metadata: what looks like a count must be one."""
+    """`usage` in a caller's metadata: what scans like a count must be one."""
     usage = value["usage"]
     for name, given in usage.items() if isinstance(usage, dict) else ():
         if name in USAGE_KEYS and type(given) is int:

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .. import canonical
+from ..base import exact_json
 from ..errors import BadValue, ChunkError, TurnNotFound
 
 KIND = "data-damaged"
@@ -24,7 +24,7 @@ RAISED = (
 
 def part(row_id: str) -> str:
     """What stands for a part that cannot be read."""
-    return canonical.encode({"type": KIND, "data": {"part": as_text(row_id)}})
+    return exact_json.encode({"type": KIND, "data": {"part": as_text(row_id)}})
 
 
 def is_part(text: Any) -> bool:
@@ -35,10 +35,10 @@ def is_part(text: Any) -> bool:
 
 def parsed(text: Any) -> Any:
     """A stored JSON text as a value; None where it is none. Half characters in it are bytes that are not UTF-8."""
-    if not isinstance(text, str) or canonical.has_surrogates(text):
+    if not isinstance(text, str) or exact_json.has_surrogates(text):
         return None
     try:
-        return canonical.parse(text)
+        return exact_json.parse(text)
     except BadValue:
         return None
 
@@ -52,7 +52,7 @@ def opened(text: Any, row_id: str) -> dict[str, Any]:
 def as_text(value: Any) -> str:
     """A column that should be text: as it is, or so that it can be shown."""
     if isinstance(value, str):
-        return value if not canonical.has_surrogates(value) else value.encode("utf-8", "replace").decode()
+        return value if not exact_json.has_surrogates(value) else value.encode("utf-8", "replace").decode()
     return value.hex() if isinstance(value, bytes) else str(value)
 
 

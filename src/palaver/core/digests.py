@@ -12,8 +12,8 @@ from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
-from ..canonical import LARGE, digest
-from ..later import later
+from ..base.exact_json import LARGE, digest
+from ..base.lazy_import import later
 
 if TYPE_CHECKING:
     import hashlib

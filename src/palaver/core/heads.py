@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from typing import NamedTuple
 
-from .. import canonical
-from ..clock import now_ms
-from ..db.database import Tx
+from ..base import exact_json
+from ..base.clock import now_ms
+from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import HeadConflict, SessionNotFound, TurnNotFound
 
@@ -14,7 +14,7 @@ assert Q.seal_head.names == ("turn", "session", "expected", "fence")
 assert Q.insert_line.names == ("session", "seq", "kind", "turn", "revision", "at", "ref_seq", "reason", "link")
 
 
-class InTheWay(Exception):
+class FastPathMissed(Exception):
     """Something needs a closer look; nothing of this transaction may stay."""
 
 
@@ -43,9 +43,9 @@ class Thread(NamedTuple):
     messages: int = 0
 
 
-def take(tx: Tx, session_id: str, *, stamps: int = 1, events: int = 1, preview: str | None = None) -> Head:
+def lock(tx: Tx, session_id: str, *, timestamps: int = 1, events: int = 1, preview: str | None = None) -> Head:
     """Lock the session, read the clock, and reserve created_at values and event numbers."""
-    params = {"session": session_id, "stamps": stamps, "events": events, "preview": preview, "now": now_ms()}
+    params = {"session": session_id, "stamps": timestamps, "events": events, "preview": preview, "now": now_ms()}
     row = tx.one(Q.take_head, **params)
     if row is None:
         _make_head(tx, session_id)
@@ -55,7 +55,7 @@ def take(tx: Tx, session_id: str, *, stamps: int = 1, events: int = 1, preview: 
 
 
 def read(tx: Tx, session_id: str) -> Head:
-    """The head as it stands, for who only looks. A session that another program made has none yet."""
+    """The head as it stands, for who only scans. A session that another program made has none yet."""
     row = tx.one(Q.look_at_head, session=session_id)
     return Head(session_id, *(row or (None, 0, 0, 0, 0, None, None, 0)))
 
@@ -90,7 +90,7 @@ def mend(tx: Tx, head: Head) -> Head:
     known = [turn_id for _, _, turn_id, *_ in reversed(tx.all(Q.history, session=head.session_id))]
     there = (each for each in known if each is not None and tx.one(Q.thread_of, turn=each) is not None)
     to = next(there, None)
-    taken = take(tx, head.session_id, stamps=0)
+    taken = lock(tx, head.session_id, timestamps=0)
     return move(tx, taken, to, kind="recover", reason=f"turn {head.turn_id} is not there")
 
 
@@ -111,7 +111,7 @@ def create(
     preview: str | None = None,
 ) -> None:
     """A new head and the first line of its reflog."""
-    tx.later(
+    tx.defer(
         Q.insert_head,
         session=session_id,
         turn=turn_id,
@@ -164,7 +164,7 @@ class Advance(NamedTuple):
 
 def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) -> Advance | None:
     """Move the head to an open turn that seals. None: the head or the turn is not as it was."""
-    rows = tx.take(Q.seal_head, turn_id, session_id, expected, fence)
+    rows = tx.all_values(Q.seal_head, turn_id, session_id, expected, fence)
     if not rows:
         return None
     parent, revision, event_seq, last_at, looked_at, link, open_turns = rows[0]
@@ -190,7 +190,7 @@ def line_link(
 ) -> bytes:
     """The link of a reflog line: over its own fields and the link before it."""
     fields = (session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
-    return canonical.digest(
+    return exact_json.digest(
         before, *[b"" if field is None else str(field).encode("utf-8", "surrogateescape") for field in fields]
     )
 
@@ -210,7 +210,7 @@ def log(
 ) -> bytes:
     """The line of a move; `link` is that of the line before. Its own link."""
     link = line_link(link, session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
-    tx.put(Q.insert_line, session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link)
+    tx.defer_values(Q.insert_line, session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link)
     return link
 
 

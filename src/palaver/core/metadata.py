@@ -10,9 +10,9 @@ from __future__ import annotations
 import re
 from typing import TYPE_CHECKING, Any
 
-from .. import canonical
+from ..base import exact_json
+from ..base.lazy_import import later
 from ..errors import BadValue, ReservedKey
-from ..later import later
 from . import damage
 
 if TYPE_CHECKING:
@@ -29,8 +29,8 @@ def as_given(metadata: Any) -> str:
     """A caller's metadata as the text to store; refuses what is not an object and keys that are ours."""
     if metadata is None:
         return "{}"
-    text = canonical.encode(metadata)
-    value = canonical.parse(text)
+    text = exact_json.encode(metadata)
+    value = exact_json.parse(text)
     if not isinstance(value, dict):
         raise BadValue(f"metadata is an object, not {type(value).__name__}")
     for key in OWNED:
@@ -52,7 +52,7 @@ def splice(text: str, key: str, value: str) -> str:
 
 
 def _is_object(text: Any) -> bool:
-    """Whether it looks like one; what does not (see damage.py) has no keys to add or to cut."""
+    """Whether it scans like one; what does not (see damage.py) has no keys to add or to cut."""
     return type(text) is str and text.rstrip().endswith("}") and text.lstrip().startswith("{")
 
 
@@ -100,20 +100,20 @@ def is_out_of_sight(text: str) -> bool:
     return isinstance(value, dict) and any(value.get(key) is not None for key in OWNED)
 
 
-def dress(given: str, *, usage: str | None, hidden_at: int | None) -> str:
+def add_owned(given: str, *, usage: str | None, hidden_at: int | None) -> str:
     """The caller's metadata with the keys we own, in their order."""
     text = splice(given, "usage", usage) if usage else given
     return hide(text, hidden_at) if hidden_at is not None else text
 
 
-def undress(text: str, *, usage_told: bool) -> str:
+def strip_owned(text: str, *, usage_reported: bool) -> str:
     """The caller's bytes again."""
     for key in OWNED:
         text = _cut(text, _STAMP[key])[0]
-    return _cut(text, _USAGE)[0] if usage_told else text
+    return _cut(text, _USAGE)[0] if usage_reported else text
 
 
-def told_usage(text: str) -> str | None:
+def reported_usage(text: str) -> str | None:
     """The usage that we added, as text."""
     for key in OWNED:
         text = _cut(text, _STAMP[key])[0]

@@ -12,10 +12,10 @@ import re
 
 import apsw
 
-from ..clock import now_ms
+from ..base.clock import now_ms
 from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
-from .intruders import CONTRACT
 from .queries import migrations, schema, statements
+from .sqlite.intruders import CONTRACT
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -34,9 +34,9 @@ and index, everything else by its key.
 """
 
 from .inspection import inspect
-from .outcome import Cut, NotAnExport, Progress, Refusal, Summary, Written
-from .page import markdown
+from .markdown_page import markdown
 from .reader import read
+from .results import Cut, NotAnExport, Progress, Refusal, Summary, Written
 from .writer import write
 
 __all__ = ["Cut", "NotAnExport", "Progress", "Refusal", "Summary", "Written", "inspect", "markdown", "read", "write"]

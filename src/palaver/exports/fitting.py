@@ -14,7 +14,7 @@ from typing import IO, Any
 
 import msgspec
 
-from .. import canonical
+from ..base import exact_json
 from ..core import damage, metadata
 from ..errors import BadValue
 from . import tables
@@ -37,21 +37,21 @@ def is_too_long(table: Table, row: dict[str, Any]) -> bool:
 
 def _cuts(table: Table, row: dict[str, Any]) -> Iterator[tuple[str, str | None]]:
     """Columns that an index cannot hold, and what they become."""
-    if table is tables.HEADS and row["title"] is not None and not canonical.fits_title(row["title"]):
-        yield "title", _cut(row["title"][: canonical.LONGEST_TITLE - 1], canonical.LONGEST_KEY - 3) + "…"
-    if table is tables.PARTS and _is_over(row["tool_call_id"], canonical.LONGEST_KEY):
+    if table is tables.HEADS and row["title"] is not None and not exact_json.fits_title(row["title"]):
+        yield "title", _cut(row["title"][: exact_json.LONGEST_TITLE - 1], exact_json.LONGEST_KEY - 3) + "…"
+    if table is tables.PARTS and _is_over(row["tool_call_id"], exact_json.LONGEST_KEY):
         yield "tool_call_id", None  # the part itself has it
     for column in _TEXTS.get(table.name, ()):
-        if _is_over(row[column], canonical.LONGEST_KEY):
-            yield column, _cut(row[column], canonical.LONGEST_KEY)
+        if _is_over(row[column], exact_json.LONGEST_KEY):
+            yield column, _cut(row[column], exact_json.LONGEST_KEY)
     for column in _NAMES.get(table.name, ()):
-        if _is_over(row[column], canonical.LONGEST_NAME):
+        if _is_over(row[column], exact_json.LONGEST_NAME):
             own = sha256(row[column].encode()).hexdigest()[:16]
-            yield column, f"{_cut(row[column], canonical.LONGEST_NAME - 17)}~{own}"
+            yield column, f"{_cut(row[column], exact_json.LONGEST_NAME - 17)}~{own}"
 
 
 def _is_over(text: str | None, limit: int) -> bool:
-    return text is not None and canonical.size_of(text) > limit
+    return text is not None and exact_json.size_of(text) > limit
 
 
 def _cut(text: str, size: int) -> str:
@@ -85,7 +85,7 @@ def _with(text: str, whole: dict[str, list[str]]) -> str:
     if KEY not in value:
         return metadata.splice(text, KEY, _encode(whole).decode())
     before = value[KEY] if isinstance(value[KEY], dict) else {}
-    return canonical.encode(value | {KEY: before | whole})
+    return exact_json.encode(value | {KEY: before | whole})
 
 
 def _rows(spool: IO[bytes]) -> Iterator[tuple[Table, dict[str, Any]]]:
@@ -97,5 +97,5 @@ def _rows(spool: IO[bytes]) -> Iterator[tuple[Table, dict[str, Any]]]:
 
 
 def _said(where: str, texts: list[str]) -> str:
-    longest = max(canonical.size_of(text) for text in texts)
+    longest = max(exact_json.size_of(text) for text in texts)
     return f"{where} was cut, it had {longest:,} bytes; the whole is in the session's metadata, under {KEY}"

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from ..core import damage
-from ..db.database import Row, Tx
+from ..db.engine import Row, Tx
 from ..db.queries import Q
 from . import tables
 from .tables import Table

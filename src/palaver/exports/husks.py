@@ -9,9 +9,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from .. import canonical
+from ..base import exact_json
 from ..core import heads, metadata
-from ..db.database import Row, Tx
+from ..db.engine import Row, Tx
 from ..db.queries import Q
 from ..errors import BadValue
 from ..model import Usage
@@ -95,6 +95,6 @@ def usage_of(message: Row) -> Usage:
     if message[2] != "assistant" or '"usage"' not in message[3]:
         return Usage()
     try:
-        return Usage.from_metadata(canonical.parse(message[3])) or Usage()
+        return Usage.from_metadata(exact_json.parse(message[3])) or Usage()
     except BadValue:
         return Usage()

@@ -11,25 +11,25 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from .. import canonical, edge
+from ..base import arguments, exact_json
 from ..core import damage
-from ..core.transcript import Message
-from ..db.database import Database, Tx
+from ..core.read.transcript import Message
+from ..db.engine import Database, Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound
-from . import reading, tables
+from . import iterate, tables
 
 
 def inspect(db: Database, session_id: str) -> Iterator[str]:
     """The document in pieces; joined they are one line of JSON."""
-    edge.text("session_id", session_id)
-    with edge.database(db).read() as tx:
+    arguments.text("session_id", session_id)
+    with arguments.database(db).read() as tx:
         session = tx.one(Q.export_session, session=session_id)
         if session is None:
             raise SessionNotFound(session_id)
         yield '{"session":{' + _members(tables.SESSIONS.names, session) + '},"messages":['
         comma = ""
-        for message in reading.messages(tx, session_id):
+        for message in iterate.messages(tx, session_id):
             yield comma
             yield from _message(tx, message)
             comma = ","
@@ -38,7 +38,7 @@ def inspect(db: Database, session_id: str) -> Iterator[str]:
 
 def _message(tx: Tx, message: Message) -> Iterator[str]:
     row = tx.one(Q.export_message, id=message.id)
-    yield "{" + (_members(tables.MESSAGES.names, row) if row else f'"id":{canonical.dump(message.id)}') + ',"parts":['
+    yield "{" + (_members(tables.MESSAGES.names, row) if row else f'"id":{exact_json.dump(message.id)}') + ',"parts":['
     message.mend()
     for place, part in enumerate(message.parts):
         yield part if place == 0 else "," + part
@@ -52,4 +52,4 @@ def _members(names: list[str], row: tuple[Any, ...]) -> str:
 def _value(name: str, value: Any) -> str:
     if name.endswith("_json") and damage.parsed(value) is not None:
         return str(value)
-    return canonical.dump(value if isinstance(value, int | float | None) else damage.as_text(value))
+    return exact_json.dump(value if isinstance(value, int | float | None) else damage.as_text(value))

@@ -8,7 +8,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from ..errors import BadValue
-from .outcome import NotAnExport
+from .results import NotAnExport
 from .writer import HEADER
 
 FIRST = 64 << 10  # bytes that the first line may have

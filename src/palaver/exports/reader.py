@@ -13,16 +13,16 @@ from typing import IO, Any, BinaryIO
 
 import msgspec
 
-from .. import edge
-from ..db.database import Database, Tx
+from ..base import arguments
+from ..db.engine import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue, StoreError
 from . import fitting, tables
 from .groups import Group
 from .husks import is_husk
-from .intake import COMPLETE, FRESH, MERGE, Arrival, InTheWay, take_in
+from .import_group import COMPLETE, FRESH, MERGE, Arrival, FastPathMissed, take_entries
 from .lines import Lines, fields_of
-from .outcome import Cut, Progress, Refusal, Rejected, Summary
+from .results import Cut, Progress, Refusal, Rejected, Summary
 from .tables import Table
 
 _IN_MEMORY = 4 << 20
@@ -41,10 +41,12 @@ def read(
 ) -> Summary:
     """Take in every session of an export that is not there yet. `on_refused` hears of each one that is not taken,
     `on_cut` of each text that was too long for the store's indexes."""
-    edge.function("progress", progress)
-    edge.function("on_refused", on_refused)
-    edge.function("on_cut", on_cut)
-    return _Import(edge.database(db), edge.binary("source", source, "read"), progress, on_refused, on_cut).run()
+    arguments.function("progress", progress)
+    arguments.function("on_refused", on_refused)
+    arguments.function("on_cut", on_cut)
+    return _Import(
+        arguments.database(db), arguments.binary("source", source, "read"), progress, on_refused, on_cut
+    ).run()
 
 
 class _Import:
@@ -194,10 +196,10 @@ class _Import:
             return
         try:
             with self._db.write(hard=True) as tx:
-                changed = take_in(tx, arrival, mode)
-        except InTheWay:
+                changed = take_entries(tx, arrival, mode)
+        except FastPathMissed:
             with self._db.write(hard=True) as tx:
-                changed = take_in(tx, arrival, mode, careful=True)
+                changed = take_entries(tx, arrival, mode, careful=True)
         self._imported += changed
         self._there += not changed
 

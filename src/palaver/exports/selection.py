@@ -12,7 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from ..core import damage
-from ..db.database import Tx
+from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound
 

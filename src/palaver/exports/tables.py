@@ -14,9 +14,9 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from .. import canonical
+from ..base import exact_json
 from ..core import damage
-from ..db.database import Row
+from ..db.engine import Row
 from ..db.queries import Q, Query
 from ..errors import BadValue
 from ..model import MOST
@@ -143,7 +143,7 @@ def _real(column: Column, value: Any) -> float:
 def _json(column: Column, value: Any) -> str:
     text = _text(column, value)
     try:
-        canonical.parse(text)
+        exact_json.parse(text)
     except BadValue as error:
         raise _wrong(column, f"is not JSON that can be kept: {error}") from None
     return text
@@ -212,7 +212,7 @@ TURNS = Table(
     "id text, parent_id text?, session_id text, base_revision int, begin_seq count, kind text, status text, "
     "owner null, fence count, started_at int, sealed_at int?, digest hash?, depth count, thread_tokens count, "
     "thread_messages count, response_id text?, input_tokens count, output_tokens count, reasoning_tokens count, "
-    "cache_read count, cache_write count, cost_usd real, usage_told count, facts_json object",
+    "cache_read count, cache_write count, cost_usd real, usage_reported count, facts_json object",
     home="session_id",
 )
 ENTRIES = Table(

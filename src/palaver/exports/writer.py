@@ -8,13 +8,13 @@ from typing import BinaryIO
 
 import msgspec
 
-from .. import edge
-from ..db.database import Database, Tx
+from ..base import arguments
+from ..db.engine import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue
 from .groups import Group
 from .husks import Husk, is_husk
-from .outcome import Progress, Refusal, Written
+from .results import Progress, Refusal, Written
 from .selection import Chosen, Selection
 
 HEADER = b'{"palaver":"export","version":1,"schema":1}\n'
@@ -34,10 +34,10 @@ def write(
     cannot say ends the export; with `on_broken` it is told, its group breaks off, and the others follow."""
     wanted = None
     if sessions is not None:
-        wanted = [edge.text("a session's id", one) for one in edge.several("sessions", sessions)]
-    edge.function("on_broken", on_broken)
-    writer = _Writer(edge.binary("out", out, "write"), edge.function("progress", progress))
-    with edge.database(db).read() as tx:
+        wanted = [arguments.text("a session's id", one) for one in arguments.several("sessions", sessions)]
+    arguments.function("on_broken", on_broken)
+    writer = _Writer(arguments.binary("out", out, "write"), arguments.function("progress", progress))
+    with arguments.database(db).read() as tx:
         selection = Selection(tx, wanted)
         writer.put(HEADER)
         for chosen in selection:

@@ -6,7 +6,7 @@ import psycopg
 from psycopg.conninfo import conninfo_to_dict
 
 from ...errors import BadValue
-from ..database import Row
+from ..engine import Row
 
 
 class Address:

@@ -9,7 +9,7 @@ from typing import Any
 
 import psycopg
 
-from ..database import Row
+from ..engine import Row
 from ..queries import Query, schema
 from . import dialect
 

@@ -14,18 +14,18 @@ from typing import Any, NoReturn
 
 import psycopg
 
-from ... import edge
-from ...canonical import LONGEST_KEY
-from ...clock import monotonic
+from ...base import arguments
+from ...base.clock import monotonic
+from ...base.exact_json import LONGEST_KEY
 from ...errors import BadValue, StoreClosed, StoreError
-from ..database import ChunkRow, Row
+from ..engine import ChunkRow, Row
 from ..migrate import VERSION
 from ..queries import Q, Query
-from ..refusing import refusal
+from ..refusal import refusal
 from . import intruders, spaces
 from .address import Address
 from .dialect import Dialect
-from .explaining import explain, is_lost
+from .errors import explain, is_lost
 from .leases import Leases
 from .nodes import node_of
 from .pipeline import Step
@@ -33,7 +33,7 @@ from .pool import Pool
 from .settings import Settings
 from .streams import Streams
 from .transactions import Read, Write, looking
-from .watching import Watch
+from .watch import Watch
 
 _OLDEST = 150_000
 _ROWS = 1000  # of an answer to a person, that are fetched at once
@@ -59,7 +59,7 @@ class PostgresDatabase:
         readonly: bool = False,
     ) -> None:
         if not isinstance(durability, str) or durability not in _LEVELS:
-            raise BadValue(f"durability is boundary, full or normal, not {edge.shown(durability)}")
+            raise BadValue(f"durability is boundary, full or normal, not {arguments.shown(durability)}")
         address = Address(dsn, readonly=readonly)
         self.name = f"{address.name} ({space})"
         self.timeout = timeout

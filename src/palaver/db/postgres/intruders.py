@@ -6,7 +6,7 @@ from typing import Any
 
 import psycopg
 
-from .. import intruders
+from ..sqlite import intruders
 
 _FOUND = """
 SELECT c.relname, c.relkind::text, r.rulename, t.tgname, p.prosrc

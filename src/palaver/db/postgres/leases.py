@@ -6,8 +6,8 @@ from __future__ import annotations
 import os
 from typing import TYPE_CHECKING
 
-from ...clock import monotonic
-from ..database import Tx
+from ...base.clock import monotonic
+from ..engine import Tx
 from ..queries import Q, Query
 
 if TYPE_CHECKING:

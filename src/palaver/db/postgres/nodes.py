@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 import psycopg
 
-from ..database import Row
+from ..engine import Row
 
 _DISK = (
     "concat_ws('/', (SELECT system_identifier FROM pg_control_system()),"

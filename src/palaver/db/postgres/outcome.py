@@ -6,10 +6,10 @@ from typing import TYPE_CHECKING, NamedTuple
 
 import psycopg
 
-from ...clock import monotonic, now_ms
+from ...base.clock import monotonic, now_ms
 from ...errors import StoreError
-from ..database import Row
-from .explaining import is_lost
+from ..engine import Row
+from .errors import is_lost
 from .nodes import WHICH, Node, Ticket, here
 from .pipeline import Pipeline, Step
 

@@ -15,8 +15,8 @@ from psycopg import pq
 from psycopg.adapt import Transformer
 from psycopg.errors import error_from_result
 
-from ...clock import monotonic
-from ..database import Row
+from ...base.clock import monotonic
+from ..engine import Row
 from .nodes import Node
 
 Step = tuple[str, Sequence[Any]]

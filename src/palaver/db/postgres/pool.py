@@ -7,10 +7,10 @@ import threading
 
 import psycopg
 
-from ...clock import monotonic
-from ..database import Row
+from ...base.clock import monotonic
+from ..engine import Row
 from .address import Address
-from .explaining import explain, is_lost
+from .errors import explain, is_lost
 from .nodes import Node, node_of
 from .pipeline import Pipeline
 from .settings import Settings

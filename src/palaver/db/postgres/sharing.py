@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import psycopg
 
-from ..database import Row
+from ..engine import Row
 
 NOT_SHARDED = "SELECT set_config('citus.enable_schema_based_sharding', 'off', true)"
 EVERYWHERE = "SELECT create_reference_table('palaver.spaces')"

@@ -14,9 +14,9 @@ from typing import NamedTuple, TypeVar
 import psycopg
 from psycopg import errors as pg
 
-from ...clock import now_ms
+from ...base.clock import now_ms
 from ...errors import BadValue, NotAStore, Refused, SchemaMismatch, SchemaTooNew
-from ..database import Row
+from ..engine import Row
 from ..migrate import VERSION
 from ..queries import migrations, schema
 from . import dialect, sharing

@@ -6,10 +6,10 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING
 
 from ...errors import StoreBusy, StoreUnavailable
-from ..combining import Combiner, Request
-from ..database import ChunkRow, Row
+from ..engine import ChunkRow, Row
+from .combiner import Combiner, Request
 from .dialect import append_chunks
-from .explaining import TRANSLATED, explain, is_unsure
+from .errors import TRANSLATED, explain, is_unsure
 from .pipeline import Step
 
 if TYPE_CHECKING:

@@ -12,13 +12,13 @@ from typing import TYPE_CHECKING, Any
 
 import psycopg
 
-from ...clock import monotonic
+from ...base.clock import monotonic
 from ...errors import StoreUnavailable, is_settled
-from ..database import Row
+from ..engine import Row
 from ..queries import Query
 from . import bulk, outcome
 from .dialect import LOCK
-from .explaining import TRANSLATED, is_lost, is_unsure, not_done
+from .errors import TRANSLATED, is_lost, is_unsure, not_done
 from .nodes import WHICH, Ticket, here
 from .pipeline import Pipeline, Result, Step
 
@@ -69,16 +69,16 @@ class Statements:
             self._send()
         return bulk.insert(self._link.connection, query, self._dialect(query).text, rows)
 
-    def take(self, query: Query, *values: Any) -> list[Row]:
+    def all_values(self, query: Query, *values: Any) -> list[Row]:
         return self._rows(query, values)
 
-    def later(self, query: Query, **params: Any) -> None:
+    def defer(self, query: Query, **params: Any) -> None:
         self._queue(query, query.bind(params))
 
-    def put(self, query: Query, *values: Any) -> None:
+    def defer_values(self, query: Query, *values: Any) -> None:
         self._queue(query, values)
 
-    def put_large(self, query: Query, values: list[Any]) -> None:
+    def run_releasing(self, query: Query, values: list[Any]) -> None:
         given = tuple(values)
         values.clear()
         self._execute(query, given)

@@ -91,7 +91,7 @@ SELECT s.id FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
  WHERE s.parent_id = :session AND h.origin_id IS NULL
  ORDER BY 1;
 
--- name: session_for_update
+-- name: session_stamps
 SELECT s.metadata_json, s.archived_at, h.deleted_at FROM chat_sessions s
   LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
 

@@ -1,0 +1,70 @@
+"""`palaver compact` and `palaver context`: a summary in the place of old turns, and what a model sees then."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+import click
+
+from .. import resolve
+from ..command import Call, command, session_argument
+from ..ui.format import count, short
+from ..values import session_json
+
+
+@command(
+    "compact",
+    examples=[
+        "palaver compact @ 'They fixed the deploy.'",
+        "palaver compact @ 'So far: the parser.' --keep 2",
+        'palaver compact @ "$(cat summary.txt)" --keep-from 7bTq2c',
+    ],
+    keys={"session": "Session, as it is now", "turn_id": "the turn that holds the summary"},
+)
+@session_argument()
+@click.argument("summary")
+@click.option("--keep-from", metavar="TURN", help="The first turn that a model still sees as it was.")
+@click.option("--keep", type=click.IntRange(0), help="How many of the last turns a model still sees as they were.")
+def compact(call: Call, session: str, summary: str, keep_from: str | None, keep: int | None) -> None:
+    """Let a summary stand for what was said before.
+
+    Nothing goes: `show` and `tree` still have every turn; only `context` stops at the summary."""
+    _, found = call.session(session)
+    where = resolve.spot(found, keep_from) if keep_from is not None else None
+    if keep:
+        said = [turn.id for turn in found.path() if turn.kind != "compaction"]
+        where = said[-keep:][0] if said else None
+    turn = found.compact(summary, keep_from=where, trigger="manual")
+    call.done(
+        {"session": session_json(found.info), "turn_id": turn.id}, f"compacted {short(found.id)} in turn {turn.id}"
+    )
+
+
+@command(
+    "context",
+    examples=["palaver context @", "palaver context @ --model --json"],
+    keys={"messages": "what a model should see: UIMessages, or model messages with --model"},
+)
+@session_argument()
+@click.option("--model", is_flag=True, help="As the AI SDK's model messages.")
+@click.option("--system", help="Another system prompt than the latest.")
+def context(call: Call, session: str, model: bool, system: str | None) -> None:
+    """Print what a model should see of a session.
+
+    The system prompt, the latest summary, the turns it kept, and what follows; no tool call without a result."""
+    _, found = call.session(session, readonly=True)
+    messages = found.model_messages(system=system) if model else found.context(system=system)
+    if call.json:
+        call.screen.json({"messages": messages})
+        return
+    for message in messages:
+        call.screen.say(call.screen.safe(f"{message['role']}: {_said(message)}", lines=True))
+    call.screen.say(count(len(messages), "message"))
+
+
+def _said(message: dict[str, Any]) -> str:
+    content = message.get("content", message.get("parts"))
+    if isinstance(content, str):
+        return content
+    return " ".join(part.get("text") or json.dumps(part, ensure_ascii=False) for part in content or ())

@@ -1,0 +1,25 @@
+"""`palaver demo`: the story of demo.py, told on the terminal."""
+
+from __future__ import annotations
+
+from ..command import Call, command
+
+
+@command(
+    "demo",
+    examples=["palaver demo"],
+    keys={"lines": "what the demo said, line by line"},
+    store=False,
+)
+def demo(call: Call) -> None:
+    """Record a scripted agent, fork, rewind, and prove that nothing was lost.
+
+    It works on a store of its own, in a temporary directory that it removes."""
+    from ..demo_story import run
+
+    if not call.json:
+        run(lambda text: call.screen.say(call.screen.safe(text, lines=True)))
+        return
+    lines: list[str] = []
+    run(lambda text: lines.extend(text.split("\n")))
+    call.screen.json({"lines": lines})

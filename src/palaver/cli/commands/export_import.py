@@ -1,0 +1,209 @@
+"""Taking sessions away and bringing them in: export and import. The formats are `palaver.exports`."""
+
+from __future__ import annotations
+
+import os
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from typing import Any, BinaryIO
+
+import click
+
+from palaver import Store
+
+from .. import resolve
+from ..command import Call, SessionName, command
+from ..exits import OK, PROBLEMS, USAGE, Stop
+from ..ui.format import count, size
+from ..ui.progress import Progress
+from ..ui.screen import Screen
+
+FORMATS = ("jsonl", "json", "markdown")
+
+
+@command(
+    "export",
+    examples=["palaver export -o talks.jsonl", "palaver export @ --format markdown | less"],
+    keys={
+        "file": "where it was written",
+        "format": "jsonl, json or markdown",
+        "sessions": "how many sessions were asked for; null: all",
+        "bytes": "how long the file is",
+        "broken[]": "sessions that could not be exported whole: session and why",
+    },
+)
+@click.argument("sessions", nargs=-1, type=SessionName())
+@click.option("-o", "--output", metavar="FILE", help="Write there; it appears when it is whole. Default: stdout.")
+@click.option(
+    "--format",
+    "shape",
+    type=click.Choice(FORMATS),
+    default="jsonl",
+    show_default=True,
+    help="jsonl: everything, for import. json: a line per session, for tools. markdown: for people.",
+)
+def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str) -> int:
+    """Write sessions to a file that import reads.
+
+    Without SESSIONS, all of them. Sessions that the chosen ones share turns with come along as far as they are needed.
+    --json needs -o, for stdout is the export's then. Exit code 1 if a session holds something that cannot be exported;
+    it is named, and the others are there."""
+    store = call.store(readonly=True)
+    chosen = [resolve.session(store, name).id for name in sessions] or None
+    if output is None:
+        return _to_stdout(call, store, chosen, shape)
+    broken: list[Any] = []
+    with _whole_file(output) as out, Progress() as progress:
+        _write(store, out, chosen, shape, progress, broken)
+    length = os.stat(output).st_size
+    value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
+    what = count(len(chosen), "session") if chosen else "every session"
+    call.done({**value, "broken": _named(call, broken)}, f"wrote {what} to {output}, {size(length)}")
+    return PROBLEMS if broken else OK
+
+
+def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -> int:
+    if call.json:
+        raise Stop(USAGE, "--json needs -o FILE: stdout is the export", "Usage")
+    if call.screen.tty:
+        raise Stop(USAGE, "an export is not for a terminal: name a file with -o, or pipe it", "Usage")
+    sys.stdout.flush()
+    broken: list[Any] = []
+    with Progress() as progress:
+        _write(store, sys.stdout.buffer, chosen, shape, progress, broken)
+    sys.stdout.buffer.flush()
+    _named(call, broken)
+    return PROBLEMS if broken else OK
+
+
+def _named(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
+    """Sessions that could not be exported whole, said to a person, and as a program reads them."""
+    screen = Screen(sys.stderr)
+    for one in () if call.json else broken:
+        sys.stderr.write(screen.safe(f"left out: session {one.session}: {one.why}") + "\n")
+    return [{"session": one.session, "why": one.why} for one in broken]
+
+
+def _write(
+    store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: Progress, broken: list[Any]
+) -> None:
+    from palaver import exports
+
+    if shape == "jsonl":
+        exports.write(store.db, out, sessions=chosen, progress=progress, on_broken=broken.append)
+        return
+    pieces = exports.inspect if shape == "json" else exports.markdown
+    done = 0
+    for number, session_id in enumerate(chosen or _everything(store), 1):
+        if number > 1 and shape == "markdown":
+            done += out.write(b"\n")
+        for piece in pieces(store.db, session_id):
+            done += out.write(piece.encode("utf-8", "replace"))
+        progress(number, done)
+
+
+def _everything(store: Store) -> Iterator[str]:
+    """Every session, archived ones too, page by page."""
+    after: str | None = None
+    while True:
+        page = store.sessions.list(limit=500, archived=True, after=after)
+        yield from (info.id for info in page.sessions)
+        after = page.next
+        if after is None:
+            return
+
+
+def _opened(path: str) -> BinaryIO:
+    try:
+        return open(path, "wb")
+    except OSError as error:
+        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
+
+
+@contextmanager
+def _whole_file(path: str) -> Iterator[BinaryIO]:
+    """A private file that appears under its name only when it is complete. A device or a pipe is written to as it is:
+    to put a file in its place would take it away from everybody."""
+    if os.path.exists(path) and not os.path.isfile(path):
+        with _opened(path) as out:
+            yield out
+        return
+    part = f"{path}.{os.getpid()}.part"
+    try:
+        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
+    except OSError as error:
+        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
+    try:
+        with open(fd, "wb") as out:
+            yield out
+            out.flush()
+            os.fsync(out.fileno())
+        os.replace(part, path)
+    except BaseException:
+        with suppress(OSError):
+            os.unlink(part)
+        raise
+
+
+# ---------------------------------------------------------------- import
+
+
+@command(
+    "import",
+    examples=["palaver import talks.jsonl", "ssh host palaver export | palaver import -"],
+    keys={
+        "imported": "sessions taken in",
+        "already_there": "sessions that were there with the same content",
+        "refused": "sessions and lines that were refused",
+        "lines": "lines read",
+        "refusals[]": "what was refused, with:",
+        "  line": "the line of the file",
+        "  session": "the session, or null",
+        "  why": "a sentence",
+        "cut[]": "texts that the store cannot hold whole: session and why",
+    },
+)
+@click.argument("file", metavar="FILE|-")
+def import_(call: Call, file: str) -> int:
+    """Read an export into the store.
+
+    A session comes in whole or not at all; what is there already stays as it is. Run it again after an interruption: it
+    finishes. Exit code 1 if something was refused; the rest is kept."""
+    from palaver import exports
+
+    refusals: list[exports.Refusal] = []
+    cuts: list[exports.Cut] = []
+    with _source(file) as source, Progress() as progress:
+        store = call.store(create=True)
+        summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append, on_cut=cuts.append)
+    listed = [{"line": one.line, "session": one.session, "why": one.why} for one in refusals]
+    for one in () if call.json else listed:
+        _print_refusal(one)
+    for cut in () if call.json else cuts:
+        sys.stderr.write(Screen(sys.stderr).safe(f"cut: session {cut.session}: {cut.what}") + "\n")
+    value = {name: getattr(summary, name) for name in ("imported", "already_there", "refused", "lines")}
+    there = f", {summary.already_there:,} already there" if summary.already_there else ""
+    refused = f", {summary.refused:,} refused" if summary.refused else ""
+    told = {"refusals": listed, "cut": [{"session": one.session, "why": one.what} for one in cuts]}
+    call.done({**value, **told}, f"imported {count(summary.imported, 'session')}{there}{refused}")
+    return PROBLEMS if summary.refused or refusals else OK
+
+
+@contextmanager
+def _source(file: str) -> Iterator[BinaryIO]:
+    if file == "-":
+        yield sys.stdin.buffer
+        return
+    try:
+        source = open(file, "rb")  # noqa: SIM115
+    except OSError as error:
+        raise Stop(USAGE, f"cannot read {file}: {error.strerror}", "Usage") from None
+    with source:
+        yield source
+
+
+def _print_refusal(refusal: dict[str, Any]) -> None:
+    screen = Screen(sys.stderr)
+    session = f" session {refusal['session']}" if refusal["session"] else ""
+    sys.stderr.write(screen.safe(f"refused: line {refusal['line']}{session}: {refusal['why']}") + "\n")

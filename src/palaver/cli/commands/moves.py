@@ -1,0 +1,91 @@
+"""Moving heads: fork, rewind, undo, redo. Nothing is deleted by any of them; `palaver log` lists every move."""
+
+from __future__ import annotations
+
+import click
+
+from palaver import Session
+
+from .. import resolve
+from ..command import Call, command, session_argument
+from ..exits import USAGE, Stop
+from ..ui.format import count, short
+from ..values import session_json
+
+KEYS = {"session": "Session, as it is now"}
+_EXPECTED = click.option(
+    "--expected", type=int, metavar="REVISION", help="Only if the head is still at this revision; else exit 5."
+)
+
+
+@command(
+    "fork",
+    examples=["palaver fork @", "palaver fork @~2 --title 'Another way'", "palaver fork 9fK2xQ --at 7bTq2c"],
+    keys=KEYS,
+)
+@session_argument()
+@click.option("--at", metavar="TURN|MESSAGE", help="Where it branches: a turn, a message, or ~2. Default: the head.")
+@click.option("--title", help="The new session's title.")
+@click.option("--copy", is_flag=True, help="Copy the shared rows, for programs that know only the contract's tables.")
+def fork(call: Call, session: str, at: str | None, title: str | None, copy: bool) -> None:
+    """Make a new session that shares everything up to a turn or a message.
+
+    Nothing is copied: a fork is one row and one pointer, however long the talk."""
+    origin, where = _find(call, session, at)
+    made = origin.fork(at=where, title=title, copy=copy)
+    _report(call, made, f"forked {short(origin.id)} as {made.id}")
+
+
+@command("rewind", examples=["palaver rewind @~2", "palaver rewind 9fK2xQ --to msg_0199a5c4"], keys=KEYS)
+@session_argument()
+@click.option("--to", metavar="TURN|MESSAGE", help="A turn, or a message to stay as the last one.")
+@click.option("--reason", help="Kept in the log.")
+@_EXPECTED
+def rewind(call: Call, session: str, to: str | None, reason: str | None, expected: int | None) -> None:
+    """Go back to a turn or a message; nothing is lost.
+
+    `palaver undo` returns. SESSION~2 goes two turns back."""
+    found, where = _find(call, session, to)
+    if where is None:
+        raise Stop(USAGE, "say where to: SESSION~2, or --to TURN or MESSAGE", "Usage")
+    found.rewind(to=where, expected=expected, reason=reason)
+    _report(call, found, f"rewound {short(found.id)}")
+
+
+@command("undo", examples=["palaver undo @"], keys=KEYS)
+@session_argument()
+@_EXPECTED
+def undo(call: Call, session: str, expected: int | None) -> None:
+    """Take back the last move of a session's head.
+
+    Again: the one before it. `palaver redo` goes forward."""
+    _, found = call.session(session)
+    found.undo(expected=expected)
+    _report(call, found, f"undid the last move of {short(found.id)}")
+
+
+@command("redo", examples=["palaver redo @"], keys=KEYS)
+@session_argument()
+@_EXPECTED
+def redo(call: Call, session: str, expected: int | None) -> None:
+    """Take back an undo."""
+    _, found = call.session(session)
+    found.redo(expected=expected)
+    _report(call, found, f"redid a move of {short(found.id)}")
+
+
+def _find(call: Call, name: str, spot: str | None) -> tuple[Session, str | None]:
+    """The session, and the turn or message that was named by `NAME~2` or by an option."""
+    store = call.store()
+    place = resolve.place(store, name)
+    if place.turn and spot:
+        raise Stop(USAGE, "name the place once: SESSION~2, or the option", "Usage")
+    if place.turn:
+        return place.session, place.turn.id
+    return place.session, resolve.spot(place.session, spot) if spot else None
+
+
+def _report(call: Call, session: Session, did: str) -> None:
+    info = session.info
+    held = f"{count(info.messages, 'message')} in {count(info.turns, 'turn')}, revision {info.revision}"
+    call.done({"session": session_json(info)}, f"{did}: {held}")

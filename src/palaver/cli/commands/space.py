@@ -1,0 +1,127 @@
+"""`palaver space`: the spaces of a Postgres database. The work is `palaver.spaces`."""
+
+from __future__ import annotations
+
+import sys
+from collections.abc import Callable
+from typing import Any
+
+import click
+
+import palaver
+from palaver import SpaceInfo, Spaces
+from palaver.base import address
+
+from ..command import Call, command
+from ..exits import OK, PROBLEMS, USAGE, Stop
+from ..ui.format import age, count
+
+_NAMES = {"ls": 0, "create": 1, "drop": 1, "copy": 2, "migrate": 0}  # how many each takes
+
+
+@command(
+    "space",
+    examples=[
+        "palaver space ls postgresql://db.example/talks",
+        "palaver space create $URL acme",
+        "palaver space copy $URL acme acme-before",
+        "palaver space drop $URL acme-before",
+        "palaver space migrate $URL",
+    ],
+    keys={
+        "spaces[]": "the spaces it is about: all there are, those that were made, dropped or migrated; with:",
+        "  name": "what it is called here",
+        "  schema": "what it is called on the server",
+        "  version": "the version of its tables",
+        "  before": "the version that it had before (migrate), else the same",
+        "  created_at": "epoch ms",
+        "  problem": "why it was not migrated, or null",
+    },
+    store=False,
+)
+@click.argument("action", type=click.Choice(list(_NAMES)))
+@click.argument("url")
+@click.argument("names", metavar="[NAME] [NEW]", nargs=-1)
+@click.option("-y", "--yes", is_flag=True, help="Do not ask before dropping.")
+def space(call: Call, action: str, url: str, names: tuple[str, ...], yes: bool) -> int:
+    """List, make, drop, copy or migrate the spaces of a Postgres database.
+
+    drop takes everything in the space away, for good, and asks first; migrate brings each space to this version, one
+    transaction each, and goes on where it was stopped. Exit code 1 if a space could not be migrated."""
+    if len(names) != _NAMES[action]:
+        raise Stop(USAGE, f"space {action} takes {count(_NAMES[action], 'name')} behind the address", "Usage")
+    if address.is_server(url) and address.split(url)[1] is not None:
+        raise Stop(USAGE, "leave the #space out of the address: this is about all of them", "Usage")
+    actions: dict[str, Callable[..., int]] = {
+        "ls": _ls,
+        "create": _create,
+        "drop": _drop,
+        "copy": _copy,
+        "migrate": _migrate,
+    }
+    found = palaver.spaces(url)
+    return actions["drop"](call, found, *names, yes) if action == "drop" else actions[action](call, found, *names)
+
+
+def _value(one: SpaceInfo, before: int | None = None, problem: str | None = None) -> dict[str, Any]:
+    return {
+        "name": one.name,
+        "schema": one.schema,
+        "version": one.version,
+        "before": one.version if before is None else before,
+        "created_at": one.created_at,
+        "problem": problem,
+    }
+
+
+def _ls(call: Call, spaces: Spaces) -> int:
+    found = spaces.list()
+    if call.json:
+        call.screen.json({"spaces": [_value(one) for one in found]})
+        return OK
+    widest = max((len(one.name) for one in found), default=0)
+    for one in found:
+        call.screen.line(
+            (one.name.ljust(widest), "yellow"), (f" {age(one.created_at):>4}", "dim"), f" {one.schema} {one.version}"
+        )
+    return OK
+
+
+def _create(call: Call, spaces: Spaces, name: str) -> int:
+    made = spaces.create(name)
+    call.done({"spaces": [_value(made)]}, f"made {made.name} (schema {made.schema})")
+    return OK
+
+
+def _copy(call: Call, spaces: Spaces, name: str, new: str) -> int:
+    made = spaces.copy(name, new)
+    call.done({"spaces": [_value(made)]}, f"copied {name} to {made.name} (schema {made.schema})")
+    return OK
+
+
+def _drop(call: Call, spaces: Spaces, name: str, yes: bool) -> int:
+    found = [one for one in spaces.list() if one.name == name]
+    if found and not yes:
+        _ask(call, found[0])
+    spaces.drop(name)
+    call.done({"spaces": [_value(one) for one in found]}, f"dropped {name}")
+    return OK
+
+
+def _ask(call: Call, one: SpaceInfo) -> None:
+    if call.json or not sys.stdin.isatty():
+        raise Stop(USAGE, f"dropping {one.name} takes everything in it away, for good: say --yes", "Usage")
+    click.confirm(f"Drop {one.name}, made {age(one.created_at)} ago, and everything in it?", abort=True, err=True)
+
+
+def _migrate(call: Call, spaces: Spaces) -> int:
+    done = spaces.migrate()
+    there = {one.name: one for one in spaces.list()}
+    value = [_value(there[one.name], one.before, one.problem) for one in done if one.name in there]
+    for one in () if call.json else done:
+        said = f"stays at version {one.before}: {one.problem}" if one.problem else f"version {one.before} → {one.after}"
+        call.screen.say(call.screen.safe(f"{one.name}: {said}"))
+    stuck = sum(one.problem is not None for one in done)
+    left = f", {stuck:,} could not be" if stuck else ""
+    call.done({"spaces": value}, f"migrated {count(len(done) - stuck, 'space')} of {len(there):,}{left}")
+    return PROBLEMS if stuck else OK

@@ -1,0 +1,165 @@
+"""What every verb that may move a head does first, under the session's lock.
+
+Dead turns are recovered and loose rows adopted; then `expected` is compared, so that a race is told also when the other
+one died or was no Palaver. A caller who is told finds that work done: the transaction is committed, and the conflict
+raised afterwards. Waiting turns are closed if the user moves on. Any other refusal takes all of this back.
+"""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ...base.lazy_import import later
+from ...db.engine import Tx
+from ...db.queries import Q
+from ...errors import HeadConflict, SessionArchived, SessionDeleted
+from .. import heads
+from ..foreign import adopt
+from ..foreign.adopt import LooseMessage, ScanLog
+from ..heads import FastPathMissed, Head
+from .head_cache import HeadCache
+
+if TYPE_CHECKING:
+    from . import recovery
+    from .recovery import IsDead
+else:
+    later(globals(), ".core.settle.recovery")
+
+
+class Runtime:
+    """What core verbs need to know about the process they run in."""
+
+    def __init__(self, is_dead: IsDead) -> None:
+        self.is_dead = is_dead
+        self.scans = ScanLog()
+        self.glances = ScanLog()  # the same, of those who only read
+        self.head_cache = HeadCache()
+
+
+def ready(
+    tx: Tx,
+    runtime: Runtime,
+    session_id: str,
+    *,
+    expected: int | None = None,
+    timestamps: int = 1,
+    preview: str | None = None,
+    moving_on: bool = False,
+    writing: bool = True,
+) -> Head:
+    """The head, taken, with everything before it settled."""
+    if expected is not None:
+        beside = refuse_moved(tx, runtime, session_id, expected, writing=writing)
+        return _after_what_was_read(tx, runtime, session_id, beside, timestamps, preview, moving_on=moving_on)
+    head = heads.lock(tx, session_id, timestamps=timestamps, preview=preview)
+    _refuse(head, writing=writing)
+    settled = settle(tx, runtime, head, moving_on=moving_on)
+    if settled.event_seq == head.event_seq and settled.revision == head.revision:
+        return head
+    return heads.lock(tx, session_id, timestamps=timestamps, preview=preview)
+
+
+def refuse_moved(
+    tx: Tx, runtime: Runtime, session_id: str, expected: int, *, writing: bool = True
+) -> list[LooseMessage]:
+    """Recover and adopt, then compare. If the revision differs, what was recovered and adopted stays done. If not: the
+    rows of other programs that a live or waiting turn keeps from being adopted."""
+    taken = heads.lock(tx, session_id, timestamps=0, events=0)
+    _refuse(taken, writing=writing)
+    head, beside = _settle(tx, runtime, taken, closely=True)
+    if head.revision != expected:
+        raise HeadConflict(session_id, expected, head.revision, settled=head is not taken)
+    return beside
+
+
+def _after_what_was_read(
+    tx: Tx,
+    runtime: Runtime,
+    session_id: str,
+    beside: list[LooseMessage],
+    timestamps: int,
+    preview: str | None,
+    *,
+    moving_on: bool,
+) -> Head:
+    """The caller's word follows what it read; rows of other programs that came since come behind it."""
+    before = heads.lock(tx, session_id, timestamps=0, events=0)
+    if moving_on and before.open_turns:
+        closed = recovery.close_waiting(tx, before, runtime.is_dead, alone=True)
+        recovery.recover(tx, closed, runtime.is_dead)
+    head = heads.lock(tx, session_id, timestamps=timestamps, preview=preview)
+    if beside and (timestamps or head.revision != before.revision):
+        adopt.put_behind(tx, head, beside)
+    return head
+
+
+def _refuse(head: Head, *, writing: bool) -> None:
+    heads.refuse_gone(head)
+    if writing:
+        refuse_closed(head)
+
+
+def refuse_loose(tx: Tx, runtime: Runtime, head: Head, expected: int | None) -> None:
+    """Rows of another program are a closer look worth. Who names a revision is told of each, however late it came."""
+    if adopt.look(tx, head, runtime.scans, closely=expected is not None):
+        raise FastPathMissed
+
+
+def refuse_closed(head: Head) -> None:
+    if head.deleted_at is not None:
+        raise SessionDeleted(head.session_id)
+    if head.archived_at is not None:
+        raise SessionArchived(head.session_id)
+
+
+def settle(tx: Tx, runtime: Runtime, head: Head, *, moving_on: bool = False, everywhere: bool = False) -> Head:
+    return _settle(tx, runtime, head, moving_on=moving_on, everywhere=everywhere)[0]
+
+
+def settle_open(tx: Tx, runtime: Runtime, session_id: str, *, everywhere: bool = False) -> bool:
+    """Settle a session, unless it is archived or deleted; whether its head moved."""
+    head = heads.lock(tx, session_id, timestamps=0, events=0)
+    if head.deleted_at is not None or head.archived_at is not None:
+        return False
+    return _settle(tx, runtime, head, everywhere=everywhere, closely=True)[0].revision != head.revision
+
+
+def _settle(
+    tx: Tx, runtime: Runtime, head: Head, *, moving_on: bool = False, everywhere: bool = False, closely: bool = False
+) -> tuple[Head, list[LooseMessage]]:
+    """The head with everything before it settled; rows that a live or waiting turn keeps from being adopted."""
+    before = head
+    if not head.has_turn:
+        head = heads.mend(tx, head)
+    if head.open_turns:
+        head = recovery.recover(tx, head, runtime.is_dead)
+        if moving_on:
+            head = recovery.close_waiting(tx, head, runtime.is_dead)
+            head = recovery.recover(tx, head, runtime.is_dead)
+    # What a recovery took in is loose again if the verb is refused: then nobody has looked.
+    found = adopt.look(tx, head, runtime.scans, everywhere=everywhere, closely=closely, remember=head is before)
+    if not found or stands_still(tx, head):
+        return head, found
+    return adopt.adopt(tx, heads.lock(tx, head.session_id, timestamps=0), found), []
+
+
+def is_settled(tx: Tx, runtime: Runtime, session_id: str) -> bool:
+    """Whether nothing that a dead writer or another program left waits for its place on the path. A deleted or archived
+    session stays as it is; so does one in which a live or waiting turn stands."""
+    row = tx.one(Q.session_stamps, session=session_id)
+    if row is None or any(stamp is not None for stamp in row[1:]):
+        return True
+    head = heads.read(tx, session_id)
+    if not head.has_turn:
+        return False
+    if head.open_turns and recovery.has_dead(tx, session_id, runtime.is_dead):
+        return False
+    return not adopt.glance(tx, head, runtime.glances) or stands_still(tx, head)
+
+
+def stands_still(tx: Tx, head: Head) -> bool:
+    """A live or waiting turn stands on the current revision: nothing may move the head under it."""
+    return any(
+        base == head.revision and status != "pending"
+        for _, base, status, *_ in tx.all(Q.open_turns, session=head.session_id)
+    )

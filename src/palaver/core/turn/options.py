@@ -1,0 +1,94 @@
+"""What is in force for a turn, and where it is written: user message, response, or the turn's own facts."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import TYPE_CHECKING, Any
+
+from ...base import arguments, exact_json
+from ...base.clock import now_ms
+from ...base.exact_json import check_column, check_name
+from ...base.lazy_import import later
+from ...db.engine import Tx
+from ...db.queries import Q
+from ...errors import BadValue
+from .. import damage
+from ..verbs import sessions
+
+if TYPE_CHECKING:
+    import hashlib
+
+    from ... import permissions
+    from . import triggers
+else:
+    later(globals(), "hashlib", ".permissions.evaluate", ".core.turn.triggers")
+
+
+class TurnOptions:
+    """Model, agent, prompt and trigger of a turn, and snapshots of the tools and permissions it has."""
+
+    def __init__(
+        self,
+        model: Any = None,
+        agent: str | None = None,
+        system_prompt: str | None = None,
+        trigger: dict[str, Any] | None = None,
+        snapshot_id: str | None = None,
+        toolset: str | None = None,
+        tools: Iterable[str] | None = None,
+        permissions: Iterable[Any] | None = None,
+    ) -> None:
+        self.model = None if model is None else sessions.as_model(model)
+        self.agent = check_name("agent", agent)
+        self.prompt = exact_json.check_text("system prompt", system_prompt)
+        self.digest = None if system_prompt is None else hashlib.sha256(system_prompt.encode()).hexdigest()
+        self.trigger = None if trigger is None else triggers.envelope(trigger)
+        self.snapshot_id = check_column("snapshot_id", snapshot_id)
+        self.toolset = check_column("toolset", toolset)
+        self.tools = None if tools is None else _names(tools)
+        self.rules = None if permissions is None else _checked(permissions)
+
+    def for_user(self) -> dict[str, Any]:
+        given = {"model": self.model, "agent": self.agent, "snapshot_id": self.snapshot_id, "trigger": self.trigger}
+        return {key: value for key, value in given.items() if value is not None}
+
+    def facts(self) -> dict[str, Any]:
+        given = {"model": self.model, "agent": self.agent, "system_prompt_digest": self.digest}
+        metadata = {key: value for key, value in given.items() if value is not None}
+        facts: dict[str, Any] = {"metadata": metadata} if metadata else {}
+        more = {
+            "model": self.model,
+            "trigger": self.trigger,
+            "toolset_name": self.toolset,
+            "tools_available": self.tools,
+        }
+        return facts | {key: value for key, value in more.items() if value is not None}
+
+    def keep_prompt(self, tx: Tx) -> None:
+        if self.prompt is not None:
+            tx.defer(Q.put_prompt, digest=self.digest, body=self.prompt, now=now_ms())
+
+    def snapshot(self, tx: Tx, session_id: str) -> dict[str, Any]:
+        row = tx.one(Q.get_permissions, session=session_id)
+        return self.granted(row[0] if row else None)
+
+    def granted(self, stored: str | None) -> dict[str, Any]:
+        """The rules in force now: the host's that were given, and the session's own."""
+        own = permissions.usable(damage.parsed(stored) or []) if stored is not None and stored != "[]" else []
+        return {"permissions_granted": [*(self.rules or ()), *own]} if self.rules or own else {}
+
+    def refuse_snapshots(self) -> None:
+        """What is in force when a message is sent is not what is in force when it is begun."""
+        if self.toolset is not None or self.tools is not None or self.rules is not None:
+            raise BadValue("toolset, tools and permissions are of the turn that begins: give them to claim()")
+
+
+def _checked(rules: Iterable[Any]) -> list[dict[str, Any]]:
+    return [permissions.check_rule(rule, "project") for rule in arguments.several("permissions", rules)]
+
+
+def _names(given: Iterable[str]) -> list[str]:
+    names = list(arguments.several("tools", given))
+    if any(not isinstance(name, str) for name in names):
+        raise BadValue("tools are a list of names")
+    return names

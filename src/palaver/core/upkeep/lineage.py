@@ -1,0 +1,188 @@
+"""The tree of turns, read once and numbered, so that one look tells whether a turn is on the way to another.
+
+Turns get their numbers on a walk from the roots that goes down before it goes on: what comes from a turn has the
+numbers right after its own. A turn whose parent is gone counts as a root. Forged parents may go round in a circle: it
+is cut at one of its turns, which is kept to be named. Memory goes with the number of turns, not with what they hold.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import NamedTuple
+
+from ...model import Usage, add_up
+
+
+class Edge(NamedTuple):
+    """A turn as the tree needs it."""
+
+    id: str
+    parent_id: str | None
+    session_id: str
+    base_revision: int
+    status: str
+    live: int
+    sealed_at: int | None
+    response_id: str | None
+    usage_reported: int
+    input: int
+    output: int
+    reasoning: int
+    cache_read: int
+    cache_write: int
+    messages: int
+
+    @property
+    def is_open(self) -> bool:
+        return bool(self.live) and self.sealed_at is None
+
+    @property
+    def tokens(self) -> int:
+        return Usage(self.input, self.output, self.reasoning, self.cache_read, self.cache_write).total
+
+
+class Sums(NamedTuple):
+    """What a turn adds up from its root."""
+
+    depth: int
+    tokens: int
+    messages: int
+
+    def __str__(self) -> str:
+        return str(tuple(self))
+
+
+class Lineage:
+    def __init__(self, edges: Iterable[Edge]) -> None:
+        self.told: set[str] = set()  # messages whose usage turn.usage() told
+        self.circles: list[str] = []  # a turn of each
+        self._open: dict[str, list[Edge]] = {}
+        self._numbers: dict[str, int] = {}
+        self._ids: list[str] = []
+        self._homes: list[str] = []
+        self._tokens: list[int] = []
+        self._messages: list[int] = []
+        self._grow(_resolved(self._read(edges), self._numbers))
+
+    def _read(self, edges: Iterable[Edge]) -> list[str | None]:
+        """The parents, by name."""
+        parents, homes = list[str | None](), dict[str, str]()
+        for edge in edges:
+            self._numbers[edge.id] = len(parents)
+            self._ids.append(edge.id)
+            self._homes.append(homes.setdefault(edge.session_id, edge.session_id))
+            self._tokens.append(edge.tokens)
+            self._messages.append(edge.messages)
+            parents.append(edge.parent_id)
+            self._note(edge)
+        return parents
+
+    def _note(self, edge: Edge) -> None:
+        if edge.response_id and edge.usage_reported:
+            self.told.add(edge.response_id)
+        if edge.is_open:
+            self._open.setdefault(edge.session_id, []).append(edge)
+
+    def _grow(self, parents: list[int]) -> None:
+        cut = set(_cuts(parents))
+        self.circles = [self._ids[turn] for turn in sorted(cut)]
+        for turn in cut:
+            parents[turn] = -1
+        order = _walk(parents)
+        self._first, self._size = [0] * len(order), [1] * len(order)
+        self._depths = [0] * len(order)
+        for number, turn in enumerate(order):
+            self._first[turn] = number
+            self._add_up(turn, parents[turn], is_cut=turn in cut)
+        for turn in reversed(order):
+            if parents[turn] >= 0:
+                self._size[parents[turn]] += self._size[turn]
+
+    def _add_up(self, turn: int, parent: int, *, is_cut: bool) -> None:
+        """Behind a circle there is no root to count from: the depth stays 0."""
+        if parent < 0:
+            self._depths[turn] = 0 if is_cut else 1
+        elif self._depths[parent]:
+            self._depths[turn] = self._depths[parent] + 1
+            self._tokens[turn] = add_up((self._tokens[turn], self._tokens[parent]))
+            self._messages[turn] += self._messages[parent]
+
+    def __len__(self) -> int:
+        return len(self._ids)
+
+    def __contains__(self, turn_id: str | None) -> bool:
+        return turn_id in self._numbers
+
+    def is_on_path(self, turn_id: str, head: str | None) -> bool:
+        """Whether a turn is the head or one of those it comes from."""
+        turn, end = self._numbers.get(turn_id), self._numbers.get(head or "")
+        return turn is not None and end is not None and 0 <= self._first[end] - self._first[turn] < self._size[turn]
+
+    def home(self, turn_id: str) -> str | None:
+        """The session that began it."""
+        number = self._numbers.get(turn_id)
+        return None if number is None else self._homes[number]
+
+    def depth(self, turn_id: str) -> int:
+        return self._depths[self._numbers[turn_id]]
+
+    def sums(self, turn_id: str) -> Sums | None:
+        """What they should be; None behind a circle."""
+        number = self._numbers[turn_id]
+        depth = self._depths[number]
+        return Sums(depth, self._tokens[number], self._messages[number]) if depth else None
+
+    def open_turns(self, session_id: str) -> list[Edge]:
+        return self._open.get(session_id, [])
+
+
+class View:
+    """Which turns a session shows: those on its head's path, and open ones that stand on the head."""
+
+    def __init__(self, lineage: Lineage, head: str | None, standing: set[str]) -> None:
+        self._lineage, self._head, self._standing = lineage, head, standing
+
+    def shows(self, turn_id: str) -> bool:
+        return turn_id in self._standing or self._lineage.is_on_path(turn_id, self._head)
+
+
+def _resolved(parents: list[str | None], numbers: dict[str, int]) -> list[int]:
+    return [-1 if parent is None else numbers.get(parent, -1) for parent in parents]
+
+
+def _cuts(parents: list[int]) -> Iterable[int]:
+    """The first turn of each circle."""
+    seen = [0] * len(parents)  # by which walk
+    for start in range(len(parents)):
+        turn = start
+        while turn >= 0 and not seen[turn]:
+            seen[turn] = start + 1
+            turn = parents[turn]
+        if turn >= 0 and seen[turn] == start + 1:
+            yield min(_circle(parents, turn))
+
+
+def _circle(parents: list[int], start: int) -> Iterable[int]:
+    yield start
+    turn = parents[start]
+    while turn != start:
+        yield turn
+        turn = parents[turn]
+
+
+def _walk(parents: list[int]) -> list[int]:
+    """Every turn after its parent, and right after it all that comes from it."""
+    child, sibling = [-1] * len(parents), [-1] * len(parents)
+    for turn in reversed(range(len(parents))):
+        if parents[turn] >= 0:
+            sibling[turn], child[parents[turn]] = child[parents[turn]], turn
+    order: list[int] = []
+    waiting = [turn for turn in reversed(range(len(parents))) if parents[turn] < 0]
+    while waiting:
+        turn = waiting.pop()
+        order.append(turn)
+        turn = child[turn]
+        while turn >= 0:
+            waiting.append(turn)
+            turn = sibling[turn]
+    return order

@@ -1,0 +1,154 @@
+"""Mending copies that are wrong: each is recomputed under the lock of its session, and rewritten.
+
+What a check saw is a moment ago: writers have gone on since, and its answer would undo what they wrote. So a repair is
+told only where to look. A transaction is about one session, and short: others wait for it, then go on.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from itertools import groupby, islice
+from operator import attrgetter
+from typing import NamedTuple
+
+from ...base import exact_json
+from ...base.clock import now_ms
+from ...db.engine import Database, Row, Tx
+from ...db.queries import Q
+from ...model import Usage, add_up
+from .. import damage, metadata
+from ..read import previews
+from ..turn import open_turn, response
+from .lineage import Lineage, Sums, View
+
+_BATCH = 100  # repairs in one transaction
+
+
+class Locked:
+    """A session that nobody else writes to until the transaction ends."""
+
+    def __init__(self, tx: Tx, session_id: str, lineage: Lineage) -> None:
+        self.tx, self.session_id = tx, session_id
+        self._lineage = lineage
+        tx.one(Q.lock_session, session=session_id)
+
+    @cached_property
+    def view(self) -> View:
+        """What it shows now. Turns that were sealed since the check hang on turns that it knows."""
+        row = self.tx.one(Q.read_head, session=self.session_id)
+        if row is None or row[5] is not None:
+            return View(self._lineage, None, set())
+        turn_id, revision = row[:2]
+        newer: set[str] = set()
+        while turn_id is not None and turn_id not in self._lineage and turn_id not in newer:
+            newer.add(turn_id)
+            (turn_id,) = self.tx.one(Q.parent_of, turn=turn_id) or (None,)
+        standing = {each for each, base, status in self._open if base == revision and status != "pending"}
+        return View(self._lineage, turn_id, newer | standing)
+
+    @cached_property
+    def queued(self) -> set[str]:
+        """The turns whose message waits in the queue."""
+        return {each for each, _, status in self._open if status == "pending"}
+
+    @cached_property
+    def _open(self) -> list[Row]:
+        return [row[:3] for row in self.tx.all(Q.open_turns, session=self.session_id)]
+
+
+Repair = Callable[[Locked], None]  # scans again, and rewrites what is still wrong
+
+
+class Work(NamedTuple):
+    session_id: str
+    rank: int  # what a copy rests on has a lower one
+    repair: Repair
+
+
+def mend(db: Database, lineage: Lineage, work: list[Work]) -> None:
+    """Carry out repairs, session by session."""
+    for session_id, some in _batches(work):
+        with db.write(hard=True) as tx:
+            locked = Locked(tx, session_id, lineage)
+            for each in some:
+                each.repair(locked)
+
+
+def _batches(work: list[Work]) -> Iterator[tuple[str, list[Work]]]:
+    lowest = dict[str, int]()
+    for session_id, rank, _ in work:
+        lowest[session_id] = min(rank, lowest.get(session_id, rank))
+    work = sorted(work, key=lambda each: (lowest[each.session_id], each.session_id, each.rank))
+    for session_id, group in groupby(work, key=attrgetter("session_id")):
+        while some := list(islice(group, _BATCH)):
+            yield session_id, some
+
+
+# ---------------------------------------------------------------- the copies
+
+
+def thread(turn_id: str) -> Repair:
+    """A turn's sums are its parent's and its own. The parent's are right by now."""
+
+    def repair(locked: Locked) -> None:
+        row = locked.tx.one(Q.sums_beside_parent, turn=turn_id)
+        if row is not None:
+            depth, tokens, messages, listed, *counts = row
+            right = Sums(depth + 1, add_up((tokens, Usage(*counts).total)), messages + listed)
+            locked.tx.defer(Q.set_thread, turn=turn_id, **right._asdict())
+
+    return repair
+
+
+def part_rows(turn_id: str) -> Repair:
+    def repair(locked: Locked) -> None:
+        row = locked.tx.one(Q.get_turn, turn=turn_id)
+        if row is not None and row[4] == "waiting":
+            turn = open_turn.load(locked.tx, turn_id)
+            for index in range(len(turn.fold.parts)):
+                response.write_part(locked.tx, turn, index)
+
+    return repair
+
+
+def part_rows_fit(tx: Tx, turn: open_turn.OpenTurn) -> bool:
+    """Rows of a waiting turn are flushed, so they must equal its fold."""
+    assert turn.response_id is not None
+    stored = [data for _, _, _, data in tx.all(Q.parts_of_message, message=turn.response_id)]
+    return stored == [exact_json.dump(turn.fold.part(index)) for index in range(len(turn.fold.parts))]
+
+
+def rollups(locked: Locked) -> None:
+    texts = [text for (text,) in locked.tx.all(Q.usage_texts, session=locked.session_id)]
+    if not all(isinstance(damage.parsed(text), dict) for text in texts):
+        return  # the sums may be all that is left of what a damaged row counted
+    right = sum(map(usage_in, texts), Usage())
+    locked.tx.defer(Q.set_rollups, session=locked.session_id, total=right.total, **right.columns())
+
+
+def usage_in(text: str) -> Usage:
+    """The tokens that an assistant's message tells of in its metadata."""
+    return (Usage.from_metadata(damage.parsed(text)) if '"usage"' in text else None) or Usage()
+
+
+def preview(locked: Locked) -> None:
+    right = previews.recompute(locked.tx, locked.session_id)
+    locked.tx.defer(Q.set_preview, session=locked.session_id, preview=right)
+
+
+def stamp(row_id: str, message_id: str) -> Repair:
+    """hidden_at of a row that stands for a message, itself or as a copy."""
+
+    def repair(locked: Locked) -> None:
+        row = locked.tx.one(Q.get_message, id=row_id)
+        listed = [turn_id for turn_id, _ in locked.tx.all(Q.lines_that_list, message=message_id)]
+        if row is None or not listed or not locked.queued.isdisjoint(listed):
+            return
+        text = damage.as_json(row[3])
+        is_shown, now = any(map(locked.view.shows, listed)), now_ms()
+        if metadata.is_hidden(text) == is_shown:
+            right = metadata.unhide(text) if is_shown else metadata.hide(text, now)
+            locked.tx.defer(Q.set_message_metadata, id=row_id, metadata=right, now=now)
+
+    return repair

@@ -1,0 +1,183 @@
+"""Proof of turns: the leaf of every line, the digest over them and the parent's, and the sums along the way."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any, NamedTuple
+
+from ...db.engine import Tx
+from ...db.queries import Q
+from .. import damage, digests, metadata
+from ..settle import recovery
+from ..turn import open_turn
+from . import mending, windows
+from .findings import Finding, check_json, stale, wrong
+from .lineage import Lineage
+
+
+class TurnRow(NamedTuple):
+    id: str
+    parent_id: str | None
+    session_id: str
+    kind: str
+    status: str
+    sealed_at: int | None
+    digest: bytes | None
+    depth: int
+    thread_tokens: int
+    thread_messages: int
+    response_id: str | None
+    parent_sealed_at: int | None
+    parent_digest: bytes | None
+    facts: str
+
+
+class Line(NamedTuple):
+    """A line of a turn, and the row it is about. `size` is None where that is gone, `stored` where it is large."""
+
+    turn_id: str
+    seq: int
+    kind: str
+    ref: str
+    salt: bytes | None
+    leaf: bytes | None
+    name: str | None  # role or type
+    message_id: str | None  # of a part
+    size: int | None
+    stored: str | None
+
+
+def prove(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
+    for turn_id in lineage.circles:
+        yield wrong("parent", turn_id, f"turn {turn_id} comes from itself: its parents go round in a circle")
+    count = 0
+    for page in windows.pages(tx, Q.turns_beside_parents, windows.TURNS):
+        proofs = {row[0]: _Proof(TurnRow(*row), lineage) for row in page}
+        yield from _conclude(tx, proofs)
+        count += len(proofs)
+        progress(count)
+
+
+def _conclude(tx: Tx, proofs: dict[str, _Proof]) -> Iterator[Finding]:
+    if not proofs:
+        return
+    first, last = min(proofs), max(proofs)
+    for line in _lines(tx, first, last):
+        if line.turn_id in proofs:
+            yield from proofs[line.turn_id].take(tx, line)
+    for turn_id, message_id, part_id in tx.all(Q.parts_of_listed, first=first, last=last):
+        if turn_id in proofs:
+            yield from proofs[turn_id].compare(message_id, part_id)
+    for proof in proofs.values():
+        yield from proof.conclude(tx)
+
+
+def _lines(tx: Tx, first: str, last: str) -> Iterator[Line]:
+    turn_id, seq = first, windows.BEFORE_ALL
+    while True:
+        found = [
+            Line(*row)
+            for row in tx.all(
+                Q.stored_lines, turn=turn_id, seq=seq, last=last, limit=windows.ROWS, inline=windows.INLINE
+            )
+        ]
+        yield from found
+        if len(found) < windows.ROWS:
+            return
+        turn_id, seq = found[-1][:2]
+
+
+def _stored(tx: Tx, line: Line) -> str | None:
+    """The text that a leaf is of; None if its row is gone."""
+    if line.size is None or line.stored is not None:
+        return line.stored
+    row = tx.one(Q.metadata_of_message if line.kind == "message" else Q.data_of_part, id=line.ref)
+    return row[0] if row else None
+
+
+class _Proof:
+    """One turn, while its lines come by."""
+
+    def __init__(self, row: TurnRow, lineage: Lineage) -> None:
+        self._row, self._lineage = row, lineage
+        self._is_aside = row.sealed_at is not None and row.digest is None  # it could not be sealed
+        self._is_sealed = row.sealed_at is not None and not self._is_aside
+        self._message: str | None = None  # the one whose parts come by
+        self._leaves: list[bytes] = []
+        self._messages: set[str] = set()  # that have a row
+        self._parts: set[str] = set()
+
+    def take(self, tx: Tx, line: Line) -> Iterator[Finding]:
+        if line.leaf is not None:
+            self._leaves.append(line.leaf)
+        if line.kind == "message" and line.size is not None:
+            self._messages.add(line.ref)
+        if line.kind == "part":
+            self._parts.add(line.ref)
+        if line.kind != "result" and (line.leaf is not None or self._is_sealed):
+            self._message = line.ref if line.kind == "message" else self._message
+            yield from self._leaf(tx, line)
+
+    def _leaf(self, tx: Tx, line: Line) -> Iterator[Finding]:
+        kind, ref = line.kind, line.ref
+        if line.leaf is None or line.salt is None:
+            yield wrong("altered", ref, f"the {kind} {ref} is sealed without its {'salt' if line.leaf else 'leaf'}")
+            return
+        if kind == "part" and line.size is not None and line.message_id != self._message:
+            yield wrong("altered", ref, f"part {ref} was moved from message {self._message} to {line.message_id}")
+        stored = _stored(tx, line)
+        if stored is None or line.name is None:
+            yield wrong("missing", ref, f"the {kind} {ref} is listed but its row is gone")
+        elif digests.leaf(line.salt, damage.as_text(line.name), self._given(line, stored)) != line.leaf:
+            yield wrong("altered", ref, f"the {kind} {ref} is not what was written: its digest does not fit")
+        if kind == "part" and stored is not None and not damage.is_part(stored):
+            yield wrong("json", ref, f"part {ref} cannot be read: it is not a JSON object with a type")
+
+    def _given(self, line: Line, stored: Any) -> Any:
+        """As the caller gave it."""
+        if line.kind == "part" or not isinstance(stored, str):
+            return stored
+        return metadata.strip_owned(stored, usage_reported=line.ref in self._lineage.told)
+
+    def compare(self, message_id: str, part_id: str) -> Iterator[Finding]:
+        """Parts that another program added to a message after it was sealed: its readers see them, ours do not."""
+        if self._is_sealed and message_id in self._messages and part_id not in self._parts:
+            yield wrong("unlisted", part_id, f"part {part_id} was added to message {message_id} after its seal")
+
+    def conclude(self, tx: Tx) -> Iterator[Finding]:
+        yield from check_json(f"{self._row.id}.facts_json", self._row.facts)
+        if self._is_sealed:
+            yield from self._chain()
+            yield from self._thread()
+        elif self._is_aside:
+            yield wrong("aside", self._row.id, recovery.why_aside(tx, self._row.session_id, self._row.id))
+        else:
+            yield from _open_turn(tx, self._row)
+
+    def _chain(self) -> Iterator[Finding]:
+        row = self._row
+        if row.parent_id and row.parent_sealed_at is None:
+            yield wrong("parent", row.id, f"turn {row.id} has a parent {row.parent_id} that is not a sealed turn")
+        elif digests.turn(row.parent_digest, row.kind, self._leaves) != row.digest:
+            yield wrong("digest", row.id, f"the digest of turn {row.id} does not fit its lines and its parent")
+
+    def _thread(self) -> Iterator[Finding]:
+        row, right = self._row, self._lineage.sums(self._row.id)
+        stored = (row.depth, row.thread_tokens, row.thread_messages)
+        if right is not None and right != stored:
+            what = f"depth, tokens, messages are {right}, not {stored}"
+            yield stale("thread", row.id, what, row.session_id, mending.thread(row.id), rank=right.depth)
+
+
+def _open_turn(tx: Tx, row: TurnRow) -> Iterator[Finding]:
+    """Rows of a waiting turn are flushed, so they must equal the fold; a streaming turn's may lag."""
+    if row.status == "pending":
+        return
+    try:
+        turn = open_turn.load(tx, row.id)
+    except damage.RAISED as error:
+        yield wrong("events", row.id, f"the chunks of open turn {row.id} do not fold: {error}")
+        return
+    if row.status == "waiting" and row.response_id is not None and not mending.part_rows_fit(tx, turn):
+        what = f"the part rows of waiting turn {row.id} are not its fold"
+        yield stale("part-rows", row.response_id, what, row.session_id, mending.part_rows(row.id))

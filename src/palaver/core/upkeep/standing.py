@@ -1,0 +1,259 @@
+"""How sessions stand: their sums, what of them is seen, the order of their times, their preview and their reflog.
+
+A session is read by its own rows and copies alone. Nothing walks from its head to the root: `lineage` knows who is on
+the way.
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterator
+from operator import attrgetter
+from typing import NamedTuple
+
+from ...db.engine import Tx
+from ...db.queries import Q
+from ...model import Usage
+from .. import damage, heads, metadata
+from ..read import previews
+from . import mending, windows
+from .findings import Finding, check_json, stale, wrong
+from .lineage import Lineage, View
+
+
+class SessionRow(NamedTuple):
+    id: str
+    agent: str
+    model_json: str
+    permissions_json: str
+    metadata_json: str
+    input: int
+    output: int
+    reasoning: int
+    cache_read: int
+    cache_write: int
+    total: int
+    head_of: str | None  # None: it has no head
+    turn_id: str | None
+    revision: int
+    event_seq: int
+    preview: str | None
+    deleted_at: int | None
+    relation: str
+    created_at: int
+    updated_at: int
+    cost_usd: float
+
+    @property
+    def tokens(self) -> tuple[int, ...]:
+        return (self.input, self.output, self.reasoning, self.cache_read, self.cache_write, self.total)
+
+
+class Message(NamedTuple):
+    """A row of a session, and the lines that list it."""
+
+    id: str
+    role: str
+    metadata: str
+    created_at: int
+    lines: windows.Listing
+
+
+class OnPath(NamedTuple):
+    """Where a message of a session is on its path."""
+
+    depth: int
+    seq: int
+    id: str
+    created_at: int
+
+
+def compare(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
+    count = 0
+    for page in windows.pages(tx, Q.all_sessions, windows.SESSIONS):
+        for row in page:
+            yield from _session(tx, SessionRow(*row), lineage)
+        count += len(page)
+        progress(count)
+
+
+def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
+    for name, kind in (("model_json", dict), ("permissions_json", list), ("metadata_json", dict)):
+        yield from check_json(f"{row.id}.{name}", getattr(row, name), kind)
+    for name in ("created_at", "updated_at"):
+        if type(getattr(row, name)) is not int:
+            yield wrong("time", row.id, f"the {name} of session {row.id} is no number of milliseconds")
+    if type(row.cost_usd) not in (int, float) or not 0 <= row.cost_usd < math.inf:
+        yield wrong("cost", row.id, f"the cost of session {row.id} is {row.cost_usd!r:.40}, which is no sum of money")
+    has_head = row.head_of is not None and (row.turn_id is None or row.turn_id in lineage)
+    sight, tokens, path, is_whole = _Sight(row, lineage), Usage(), list[OnPath](), True
+    for message in _messages(tx, row.id):
+        yield from check_json(f"{message.id}.metadata_json", message.metadata)
+        yield from _loose_parts(tx, message)
+        is_whole = is_whole and isinstance(damage.parsed(message.metadata), dict)
+        message = message._replace(metadata=damage.as_json(message.metadata))
+        if message.role == "assistant":
+            tokens += mending.usage_in(message.metadata)
+        if has_head:
+            yield from sight.message(message)
+            lines = [line for line in message.lines if lineage.is_on_path(line[0], row.turn_id)]
+            path += (OnPath(lineage.depth(turn_id), seq, message.id, message.created_at) for turn_id, seq in lines)
+    if is_whole:  # else the sums may be all that is left of what a damaged row counted
+        yield from _rollups(row, tokens)
+    if has_head:
+        yield from _with_head(tx, row, sight, path)
+    elif row.head_of is not None:
+        yield wrong("head", row.id, f"the head of session {row.id} points at turn {row.turn_id}, which is not there")
+
+
+def _loose_parts(tx: Tx, message: Message) -> Iterator[Finding]:
+    """Parts that no turn lists are in nobody's proof."""
+    for part_id, _, _, data in tx.all(Q.parts_of_message, message=message.id) if not message.lines else ():
+        if not damage.is_part(data):
+            where = damage.as_text(part_id)
+            yield wrong("json", where, f"part {where} cannot be read: it is not a JSON object with a type")
+
+
+def _with_head(tx: Tx, row: SessionRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
+    yield from _copies(tx, row.id, sight)
+    yield from _times(sorted(path, key=attrgetter("depth", "seq")))
+    yield from _preview(tx, row)
+    yield from _reflog(tx, row)
+
+
+def _messages(tx: Tx, session_id: str) -> Iterator[Message]:
+    at, after = windows.BEFORE_ALL, ""
+    while True:
+        found = tx.all(Q.messages_of_session, session=session_id, at=at, after=after, **windows.with_lines())
+        for after, role, text, at, lines in found:
+            if isinstance(after, str):
+                yield Message(after, role, _metadata(tx, after, text), at, windows.listing(tx, after, lines))
+        if len(found) < windows.ROWS:
+            return
+
+
+def _metadata(tx: Tx, message_id: str, text: str | None) -> str:
+    """What came with its row, unless it is large."""
+    if text is None:
+        (text,) = tx.one(Q.metadata_of_message, id=message_id) or ("{}",)
+    return text
+
+
+def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
+    message_id, copy_id = "", ""
+    while True:
+        found = tx.all(
+            Q.copies_of_session, session=session_id, message=message_id, after=copy_id, **windows.with_lines()
+        )
+        for copy_id, message_id, row_id, text, lines in found:
+            if row_id is not None:
+                stored = damage.as_json(_metadata(tx, row_id, text))
+                yield from sight.row(copy_id, message_id, stored, windows.listing(tx, message_id, lines))
+        if len(found) < windows.ROWS:
+            return
+
+
+class _Sight:
+    """Which rows of a session its readers should see."""
+
+    def __init__(self, row: SessionRow, lineage: Lineage) -> None:
+        self._session_id = row.id
+        found = [] if row.deleted_at is not None else lineage.open_turns(row.id)
+        standing = {each.id for each in found if each.base_revision == row.revision and each.status != "pending"}
+        self._view = View(lineage, None if row.deleted_at is not None else row.turn_id, standing)
+        self._pending = {each.id for each in lineage.open_turns(row.id) if each.status == "pending"}
+
+    def message(self, message: Message) -> Iterator[Finding]:
+        text = message.metadata
+        if any(turn_id in self._pending for turn_id, _ in message.lines):
+            if metadata.is_hidden(text) or not metadata.is_queued(text):
+                what = f"message {message.id} waits in the queue, and its row says not"
+                yield wrong("queued_at", message.id, what)
+        elif message.lines:
+            stale = list(self.row(message.id, message.id, text, message.lines))
+            yield from stale
+            if not stale and metadata.is_queued(text):
+                what = f"message {message.id} does not wait in the queue, its row says so"
+                yield wrong("queued_at", message.id, what)
+
+    def row(self, row_id: str, message_id: str, text: str, lines: windows.Listing) -> Iterator[Finding]:
+        """A message, or a copy of one, and the lines that list the message."""
+        is_shown = any(self._view.shows(turn_id) for turn_id, _ in lines)
+        if not isinstance(damage.parsed(text), dict):  # it has no place for a stamp; it is named already
+            return
+        if metadata.is_hidden(text) == is_shown:
+            what = "is in its session's transcript, yet hidden"
+            if not is_shown:
+                what = "is not in its session's transcript, yet not hidden"
+            repair = mending.stamp(row_id, message_id)
+            yield stale("hidden_at", row_id, f"message {row_id} {what}", self._session_id, repair)
+
+
+def _rollups(row: SessionRow, right: Usage) -> Iterator[Finding]:
+    tokens = (*right.counts(), right.total)
+    if tokens != row.tokens:
+        what = f"the tokens of session {row.id} (and their sum) are {tokens}, not {row.tokens}"
+        yield stale("rollups", row.id, what, row.id, mending.rollups)
+
+
+def _times(path: list[OnPath]) -> Iterator[Finding]:
+    """Along a path, the rows written in this session have rising times; another program's may not fit."""
+    last = 0
+    for message in path:
+        if type(message.created_at) is not int:
+            yield wrong("time", message.id, f"message {message.id} has a created_at that is no number of milliseconds")
+            continue
+        if message.created_at <= last:
+            yield wrong("time", message.id, f"message {message.id} has a created_at before the one it follows")
+        last = max(last, message.created_at)
+
+
+def _preview(tx: Tx, row: SessionRow) -> Iterator[Finding]:
+    if row.relation == "fork" and row.preview is not None:
+        return  # what it was given by its origin is a fact of its own
+    right = previews.recompute(tx, row.id)
+    if right != row.preview:
+        what = f"the preview is {right!r}, not {row.preview!r}"
+        yield stale("preview", row.id, what, row.id, mending.preview)
+
+
+class Move(NamedTuple):
+    """A line of the reflog."""
+
+    seq: int
+    kind: str
+    turn_id: str | None
+    revision: int
+    at: int
+    ref_seq: int | None
+    reason: str | None
+    link: bytes
+
+
+def _reflog(tx: Tx, row: SessionRow) -> Iterator[Finding]:
+    first = last = None
+    is_whole, link, revision = True, b"", -1
+    for last in _moves(tx, row.id):
+        first = first or last
+        right = heads.line_link(link, row.id, *last[:7])
+        if is_whole and (right != last.link or last.revision != revision + 1):
+            is_whole = False
+            yield wrong("reflog", row.id, f"line {last.seq} of the reflog is not what was written")
+        link, revision = last.link, last.revision
+    if is_whole and (last is None or (last.turn_id, last.revision) != (row.turn_id, row.revision)):
+        yield wrong("head", row.id, "the head is not where the last line of its reflog left it")
+    if last is not None and last.seq > row.event_seq:
+        newest = tx.one(Q.max_event, session=row.id)
+        yield wrong("numbers", row.id, f"event numbers go to {last.seq}, the head says {row.event_seq} ({newest})")
+    if first is not None and first.reason is not None and first.reason != f"agent {row.agent}":
+        yield wrong("agent", row.id, f"the session was opened with {first.reason}, its row says {row.agent!r}")
+
+
+def _moves(tx: Tx, session_id: str) -> Iterator[Move]:
+    after = windows.BEFORE_ALL
+    while True:
+        found = [Move(*row) for row in tx.all(Q.lines_of_session, session=session_id, after=after, limit=windows.ROWS)]
+        yield from found
+        if len(found) < windows.ROWS:
+            return
+        after = found[-1].seq

@@ -1,0 +1,90 @@
+"""A turn that is compacted while it runs ends at its last finished step; what came after goes on in another turn."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ...base import exact_json
+from ...base.clock import now_ms
+from ...db.engine import Tx
+from ...db.queries import Q
+from ...errors import ChunkError, Refused
+from ...model import Usage
+from .. import heads
+from ..foreign import adopt, hidden_stamps
+from ..foreign.adopt import ScanLog
+from ..turn import open_turn, response, seal
+from ..turn.open_turn import OWN_FACTS, OpenTurn
+from . import compaction
+from .compaction import Compaction
+
+
+def compact(
+    tx: Tx, scans: ScanLog, state: OpenTurn, said: Compaction, keep_from: str | None
+) -> tuple[OpenTurn, list[str]] | None:
+    """Seal an open turn at its last finished step, write the summary after it, and begin the turn that goes on; beside
+    it, the chunks that are left over. None: somebody else moved the head first."""
+    owner = (tx.one(Q.get_turn, turn=state.id) or ())[20]
+    heads.lock(tx, state.session_id, timestamps=0)  # numbers go on after those of the chunks that are taken back
+    rest = cut_back(tx, state)
+    moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
+    if moved is None:
+        return None
+    found = adopt.look(tx, moved.head, scans)
+    seal.freeze(tx, state, "completed", (lambda: adopt.take_entries(tx, state, found)) if found else None)
+    seal.touch(tx, state.session_id, state.facts, now_ms())
+    moved.log(tx, "seal")
+    head = heads.lock(tx, state.session_id, timestamps=1)
+    seal.advance_head(tx, head, compaction.write(tx, head, said, compaction.scope(tx, head, keep_from)), kind="compact")
+    head = heads.lock(tx, state.session_id, timestamps=0)
+    if head.open_turns:
+        hidden_stamps.hide_open_turns(tx, head)
+    kept = {key: value for key, value in state.facts.items() if key not in OWN_FACTS}
+    return open_turn.begin(tx, head, [], owner=owner, facts=kept | {"continues": state.id}), rest
+
+
+def cut_back(tx: Tx, turn: OpenTurn) -> list[str]:
+    """Take an open turn back to the end of its last step; the chunks that came after it, as text."""
+    events = tx.all(Q.events_of_turn, session=turn.session_id, begin_seq=turn.begin_seq)
+    ends = [place for place, (_, kind, data, _) in enumerate(events) if kind == "chunk" and _is_end(data)]
+    if not ends:
+        raise Refused(f"no step of turn {turn.id} is finished yet; finish one, or compact before the next turn")
+    after = events[ends[-1] + 1 :]
+    if any(kind == "resolve" for _, kind, _, _ in after):
+        raise Refused(f"a tool of turn {turn.id} was answered within the step that runs; finish the step first")
+    rest = [data for _, kind, data, _ in after if kind == "chunk"]
+    if rest:
+        _take_back(tx, turn, events[: ends[-1] + 1])
+    return rest
+
+
+def go_on(turn: OpenTurn, chunk: dict[str, Any]) -> int | None:
+    """Fold a chunk of the unfinished step into the turn that continues."""
+    try:
+        return turn.fold.apply(chunk)
+    except ChunkError as error:
+        why = "what came after the last step belongs to it; finish the step that runs first"
+        raise Refused(f"{why} ({error})") from None
+
+
+def _is_end(text: str) -> bool:
+    return '"finish-step"' in text and exact_json.parse(text).get("type") == "finish-step"
+
+
+def _take_back(tx: Tx, turn: OpenTurn, events: list[tuple[object, ...]]) -> None:
+    fold = open_turn.new_fold(turn.facts)
+    turn.chunks = open_turn.replay(fold, events)
+    turn.replace_fold(fold)
+    gone, turn.part_ids = turn.part_ids[len(fold.parts) :], turn.part_ids[: len(fold.parts)]
+    for part_id in gone:
+        tx.defer(Q.delete_part, id=part_id)
+    turn.rows = {}
+    if not turn.told and turn.usage != open_turn.NOTHING:  # tokens that streamed in move on with their step
+        left = Usage.from_metadata(exact_json.parse(turn.given_metadata)) or open_turn.NOTHING
+        response.count_usage(tx, turn, left, turn.cost)
+    kept = [entry for entry in turn.entries if not (entry.kind == "result" and entry.ref in gone)]
+    if len(kept) < len(turn.entries):
+        turn.entries, turn.messages = [], 0
+        tx.defer(Q.drop_entries, turn=turn.id)
+        for entry in kept:
+            turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)

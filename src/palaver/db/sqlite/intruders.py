@@ -1,0 +1,76 @@
+"""What another program may have put among our tables, and may not: something else in the place of one of them, or a
+trigger on or writing to one that is Palaver's own. A commit would be answered, and be something else.
+
+Triggers on the contract's tables run, as long as they leave the others alone.
+"""
+
+from __future__ import annotations
+
+import re
+
+from ...errors import SchemaMismatch
+from ..queries import schema
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from collections.abc import Iterable
+
+    import apsw
+
+CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
+VIEWS = ("session_rows",)
+_TABLE = re.compile(r"CREATE TABLE (\w+)")
+_SAID = re.compile(r"('(?:[^']|'')*')|--[^\n]*|/\*.*?\*/", re.DOTALL)  # a text, or a comment
+_WRITES = re.compile(
+    r"""\b(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|REPLACE\s+INTO|UPDATE(?:\s+OR\s+\w+)?(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?
+        |TRUNCATE(?:\s+TABLE)?)
+        (?:\s+|(?=["'`\[]))(?:["'`\[]?\w+["'`\]]?\s*\.\s*)?["'`\[]?(\w+)""",
+    re.IGNORECASE | re.VERBOSE,
+)
+_FOUND = (
+    "SELECT type, name, tbl_name, sql FROM sqlite_schema"
+    " WHERE type IN ('view', 'trigger') OR (type = 'table' AND sql LIKE 'CREATE VIRTUAL %')"
+)
+
+
+def tables() -> set[str]:
+    """The names of all our tables."""
+    return set(_TABLE.findall(schema()))
+
+
+def refuse(connection: apsw.Connection, path: str) -> None:
+    """Look at a file. Mostly there is nothing but our own view."""
+    found = connection.execute(_FOUND).fetchall()
+    if all(kind == "view" and name in VIEWS for kind, name, _, _ in found):
+        return
+    ours = tables()
+    for kind, name, table, sql in found:
+        if kind == "trigger":
+            refuse_trigger(path, str(name), str(table), str(sql), ours)
+        elif name in ours:
+            raise in_the_place(path, "a view" if kind == "view" else "a virtual table", str(name))
+
+
+def _blank(found: re.Match[str]) -> str:
+    """Comments go; a text stays, for SQLite takes it for a name where one belongs."""
+    return found[1] or " "
+
+
+def ruled(path: str, rule: str, table: str) -> SchemaMismatch:
+    return SchemaMismatch(f"{path} has a rule {rule} on {table}; drop the rule first (nothing was changed)")
+
+
+def in_the_place(path: str, what: str, name: str) -> SchemaMismatch:
+    return SchemaMismatch(f"{path} has {what} in the place of the table {name}; this is no store (nothing was changed)")
+
+
+def refuse_trigger(path: str, name: str, table: str, body: str, ours: Iterable[str]) -> None:
+    own = {each.lower() for each in ours} - set(CONTRACT)
+    written = {each.lower() for each in _WRITES.findall(_SAID.sub(_blank, body))}
+    if table.lower() in own:
+        raise SchemaMismatch(f"{path} has a trigger {name} on {table}, {_OURS}")
+    if written & own:
+        raise SchemaMismatch(f"{path} has a trigger {name} that writes to {min(written & own)}, {_OURS}")
+
+
+_OURS = "a table of Palaver's own; drop the trigger first (nothing was changed)"

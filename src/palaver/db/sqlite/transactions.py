@@ -1,0 +1,273 @@
+"""Transactions on SQLite: reads are snapshots; a write's BEGIN goes out with its first statement, COMMIT with its last.
+
+What is queued runs statement by statement: the driver looks a text up by a hash of all that is left of it, so a text
+of many statements costs their number times its length. A write that finds a group open works in a savepoint of it (see
+grouping.py).
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+
+import apsw
+
+from ...base.clock import monotonic
+from ...base.lazy_import import later
+from ...errors import is_settled
+from ..queries import Q, Query
+from .errors import TRANSLATED
+
+TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+    from types import TracebackType
+    from typing import Any
+
+    from ..engine import Row
+    from . import undecodable
+    from .engine import SqliteDatabase
+    from .group_commit import Group
+    from .readonly import ReadOnlyDatabase
+else:
+    later(globals(), ".db.sqlite.undecodable")
+
+_BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
+_ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
+
+
+class Statements:
+    """The verbs of a transaction over one cursor."""
+
+    far = b""  # numbers, then texts, then bytes: a time that another program wrote may be any of them
+
+    def __init__(self, cursor: apsw.Cursor) -> None:
+        self._cursor = cursor
+
+    def all(self, query: Query, **params: Any) -> list[Row]:
+        return self._ask(query.text, query.bind(params))
+
+    def _ask(self, text: str, values: Sequence[Any]) -> list[Row]:
+        try:
+            return self._cursor.execute(text, values).fetchall()
+        except UnicodeDecodeError as error:
+            return undecodable.rows(self._cursor.connection, text, values, error)
+
+    def one(self, query: Query, **params: Any) -> Row | None:
+        rows = self.all(query, **params)
+        return rows[0] if rows else None
+
+    def run(self, query: Query, **params: Any) -> int:
+        self.all(query, **params)
+        return self._cursor.connection.changes()
+
+    def run_many(self, query: Query, rows: Sequence[dict[str, Any]]) -> int:
+        return sum(self.run(query, **row) for row in rows)
+
+    def defer(self, query: Query, **params: Any) -> None:
+        self.all(query, **params)
+
+    def all_values(self, query: Query, *values: Any) -> list[Row]:
+        return self._ask(query.text, values)
+
+    def defer_values(self, query: Query, *values: Any) -> None:
+        self.all_values(query, *values)
+
+    def run_releasing(self, query: Query, values: list[Any]) -> None:
+        self._cursor.execute(query.text, _Once(query, values), can_cache=False).fetchall()
+
+    def generation(self, *, closely: bool = False) -> int | None:
+        version: int = self._cursor.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
+        return version
+
+    def watermark(self) -> int | None:
+        return self.all(Q.newest_row)[0][0] or 0
+
+
+class _Once(Mapping[str, "Any"]):
+    """Values by their names. Each is given out once: the driver binds a copy, and nobody holds the value any more."""
+
+    def __init__(self, query: Query, values: list[Any]) -> None:
+        self._values = dict(zip(query.names, values, strict=True))
+        values.clear()
+
+    def __getitem__(self, name: str) -> Any:
+        return self._values.pop(name)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._values)
+
+    def __len__(self) -> int:
+        return len(self._values)
+
+
+class Read(Statements):
+    """A snapshot: everything read inside it is of one moment."""
+
+    def __init__(self, db: SqliteDatabase | ReadOnlyDatabase) -> None:
+        self._db = db
+
+    def __enter__(self) -> Read:
+        try:
+            self._connection = self._db.borrow()
+            self._cursor = self._connection.cursor()
+            self._cursor.execute("BEGIN")
+        except apsw.Error as error:
+            self._db.explain(error)
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._cursor.close(True)
+        if self._connection.in_transaction:
+            self._connection.execute("ROLLBACK")
+        self._db.give_back(self._connection)
+        if isinstance(error, TRANSLATED):
+            self._db.explain(error)
+
+
+class MemoryRead(Statements):
+    """Memory is one connection under one lock: a read holds it."""
+
+    def __init__(self, db: SqliteDatabase) -> None:
+        self._db = db
+
+    def __enter__(self) -> MemoryRead:
+        self._db.enter(monotonic() + self._db.timeout)
+        self._cursor = self._db.cursor
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        self._db.leave(wrote=False)
+        if isinstance(error, TRANSLATED):
+            self._db.explain(error)
+
+
+class Write(Statements):
+    """All or nothing."""
+
+    def __init__(self, db: SqliteDatabase, level: int) -> None:
+        self._db = db
+        self._level = level
+        self._group: Group | None = None
+        self._deadline = 0.0
+        self._begun = False
+        self._generation = 0
+        self._waiting: list[tuple[str, Sequence[Any]]] = []
+
+    def __enter__(self) -> Write:
+        if not self._deadline:
+            deadline = monotonic() + self._db.timeout
+            self.entered(self._db.enter(deadline, self._level), deadline)
+        return self
+
+    def entered(self, group: Group | None, deadline: float) -> Write:
+        """The lock is ours, and with it, maybe, a group to join."""
+        self._group, self._deadline, self._cursor = group, deadline, self._db.cursor
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        stays = kind is None or is_settled(error)
+        failure = None if stays else error
+        try:
+            if stays:
+                self._end()
+        except BaseException as broken:  # whatever it is (Ctrl-C, too), nothing stays half done or locked
+            failure = broken
+        try:
+            if failure is not None:
+                self._roll_back(failure)
+        finally:
+            if self._group is None:
+                self._db.leave()
+            else:
+                self._db.pass_on(self._group, failure)
+        if failure is None and self._group is not None:
+            failure = self._db.await_group(self._group)
+        if isinstance(failure, TRANSLATED):
+            self._db.explain(failure)
+        if failure is not None and stays:
+            raise failure
+
+    def _end(self) -> None:
+        """Commit; or, where an fsync can be shared, leave that to whoever comes last."""
+        if self._waiting:
+            self._run_waiting()
+        if not self._begun:
+            return
+        if self._group is not None:
+            self._cursor.execute("RELEASE member")
+        elif self._db.is_shared(self._level):
+            self._group = self._db.open_group(self._generation)
+        else:
+            self._cursor.execute("COMMIT")
+
+    def _roll_back(self, error: BaseException) -> None:
+        if not self._db.in_transaction:  # SQLite rolled back by itself (full disk, I/O error)
+            return
+        try:
+            if self._group is None or isinstance(error, _ILL):
+                self._db.roll_back()
+            elif self._begun:
+                self._db.roll_back("ROLLBACK TO member; RELEASE member")
+        except apsw.Error:
+            if self._group is None and self._db.in_transaction:
+                raise
+            self._db.roll_back()  # after an I/O error only a whole rollback helps
+
+    def all(self, query: Query, **params: Any) -> list[Row]:
+        return self.all_values(query, *query.bind(params))
+
+    def all_values(self, query: Query, *values: Any) -> list[Row]:
+        if self._waiting or not self._begun:
+            self._run_waiting()
+        return self._ask(query.text, values)
+
+    def defer(self, query: Query, **params: Any) -> None:
+        self._waiting.append((query.text, query.bind(params)))
+
+    def defer_values(self, query: Query, *values: Any) -> None:
+        self._waiting.append((query.text, values))
+
+    def run_releasing(self, query: Query, values: list[Any]) -> None:
+        """A compiled statement that is kept keeps what was bound to it: this one is not."""
+        self._run_waiting()
+        super().run_releasing(query, values)
+
+    def append(self, chunk: Row, part: Row | None) -> int:
+        self.all_values(Q.append_chunk, *chunk)
+        taken = self._cursor.connection.changes()
+        if taken and part is not None:
+            self.defer_values(Q.update_part, *part)
+        return taken
+
+    def generation(self, *, closely: bool = False) -> int | None:
+        if not self._begun:
+            self._begin()
+        return self._generation
+
+    def _run_waiting(self) -> None:
+        if not self._begun:
+            self._begin()
+        waiting, self._waiting = self._waiting, []
+        execute = self._cursor.execute
+        for text, params in waiting:
+            execute(text, params)
+
+    def _begin(self) -> None:
+        """The schema is looked at before anything is written."""
+        self._begun = True
+        if self._group is not None:
+            self._generation = self._group.generation
+            self._cursor.execute("SAVEPOINT member")
+            return
+        try:
+            found: list[Row] = self._cursor.execute(_BEGIN).fetchall()
+        except apsw.BusyError:
+            found = self._db.patiently(_BEGIN, (), self._deadline)
+        self._generation = found[0][0]
+        self._db.check_schema(self._generation)

@@ -1,0 +1,75 @@
+"""Watching a SQLite file: has anybody, in this process or another, written since the last look?
+
+The file's own change counter answers (`PRAGMA data_version`, no I/O when nothing changed). Writers of this process
+wake the watcher; for those of others it looks every few milliseconds.
+"""
+
+from __future__ import annotations
+
+from ...base.clock import monotonic
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from types import TracebackType
+
+    from .engine import SqliteDatabase
+    from .readonly import ReadOnlyDatabase
+
+_FIRST, _LONGEST = 0.001, 0.02  # seconds between two looks: they grow while nothing happens
+
+
+class Watch:
+    """Made before the first read: then nothing falls between a read and the wait that follows it."""
+
+    def __init__(self, db: SqliteDatabase | ReadOnlyDatabase) -> None:
+        self._db = db
+
+    def __enter__(self) -> Watch:
+        self._connection = None if self._db.memory else self._db.borrow()
+        self._seen = self._version()
+        return self
+
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
+        if self._connection is not None:
+            self._db.give_back(self._connection)
+
+    def wait(self, seconds: float | None = None) -> bool:
+        """True: something was written since the last time. False: nothing, for as long as that."""
+        end = None if seconds is None else monotonic() + seconds
+        pause = _FIRST
+        while not self._has_changed():
+            left = _LONGEST if end is None else end - monotonic()
+            if left <= 0:
+                return False
+            self._db.wait_for_writer(min(pause, left))
+            pause = min(pause * 1.5, _LONGEST)
+        return True
+
+    def _has_changed(self) -> bool:
+        version = self._version()
+        changed = version != self._seen
+        self._seen = version
+        return changed
+
+    def _version(self) -> int:
+        self._db.refuse_closed()
+        if self._connection is None:
+            return self._db.writes
+        version: int = self._connection.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
+        return version
+
+
+class FileWatch(Watch):
+    """For a store that is read from elsewhere: the look is at its files themselves."""
+
+    _db: ReadOnlyDatabase
+
+    def __enter__(self) -> Watch:
+        self._connection = None
+        self._seen = self._version()
+        return self
+
+    def _version(self) -> int:
+        return self._db.stamp()

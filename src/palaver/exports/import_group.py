@@ -1,0 +1,195 @@
+"""A checked group goes into the store: all of it in the caller's transaction, or `Rejected`.
+
+FRESH: the session is not there. MERGE: a husk arrives where the session, or another husk of it, is; rows that are
+there stay, a husk takes in what it lacks. COMPLETE: the whole session arrives where there is a husk of it.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import IO, Any
+
+from ..core.read import previews
+from ..db.engine import Tx
+from ..db.queries import Q
+from ..errors import BadValue
+from ..model import Usage
+from . import import_checks, tables
+from .groups import Group
+from .husks import is_husk, usage_of
+from .lines import known_fields
+from .results import Rejected
+from .tables import Table
+
+FRESH, MERGE, COMPLETE = "fresh", "merge", "complete"
+_BATCH, _BATCH_BYTES = 1_000, 4 << 20
+_MERGED = (tables.TURNS, tables.ENTRIES, tables.MESSAGES, tables.PARTS)
+
+
+class Arrival:
+    """A group that was read to its end: its rows lie in a temporary file."""
+
+    def __init__(self, session_id: str, husk: bool, spool: IO[bytes], first: int, content: bytes) -> None:
+        self.session_id = session_id
+        self.husk = husk
+        self.first = first
+        self.content = content
+        self.turn_ids = _TurnIds(self)
+        self._spool = spool
+
+    def __iter__(self) -> Iterator[tuple[int, Table, dict[str, Any]]]:
+        self._spool.seek(0)
+        for number, line in enumerate(self._spool, self.first):
+            fields = known_fields(line)
+            table = tables.BY_NAME[fields["table"]]
+            yield number, table, table.known_row(fields)
+
+    def rows(self, wanted: Table) -> Iterator[tuple[int, dict[str, Any]]]:
+        """The rows of one table, without reading past them."""
+        for number, table, row in self:
+            if table is wanted:
+                yield number, row
+            elif tables.RANK[table.name] > tables.RANK[wanted.name]:
+                return
+
+
+class _TurnIds:
+    """The turns that a group names, read from it as often as asked."""
+
+    def __init__(self, arrival: Arrival) -> None:
+        self._arrival = arrival
+
+    def __iter__(self) -> Iterator[str]:
+        return (row["id"] for _, row in self._arrival.rows(tables.TURNS))
+
+
+class FastPathMissed(Exception):
+    """A row of a fresh session did not go in. Row by row it can be said which, and why."""
+
+
+def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) -> bool:
+    """Put a group into the store and prove it; False if everything was there."""
+    standing = tx.one(Q.import_standing, session=arrival.session_id)
+    if (standing is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*(standing or (None, None)))):
+        raise Rejected(arrival.first - 1, "another program changed this session in the meantime; import it again")
+    if mode == COMPLETE:
+        tx.run(Q.drop_head, session=arrival.session_id)
+        tx.run(Q.drop_reflog, session=arrival.session_id)
+    counts = {table.name: 0 for table in tables.IN_ORDER}
+    added = 0
+    if mode == FRESH and not careful:
+        added = _put_fresh(tx, arrival)
+    else:
+        for number, table, row in arrival:
+            counts[table.name] += 1
+            if mode != MERGE or table in _MERGED:
+                added += _put(tx, arrival, mode, number, table, row)
+    if mode == MERGE and added:
+        _settle_merge(tx, arrival, *(standing or (None, None)))
+    if mode == COMPLETE:
+        _refuse_leftovers(tx, arrival, counts)
+    if added:
+        tx.run(Q.import_live, session=arrival.session_id)
+    import_checks.prove(tx, arrival.session_id, arrival.rows(tables.TURNS), arrival.first, own=mode != MERGE)
+    return bool(added)
+
+
+def _put_fresh(tx: Tx, arrival: Arrival) -> int:
+    """All rows, many at a time."""
+    batch: list[dict[str, Any]] = []
+    before, size, added = tables.SESSIONS, 0, 0
+    for number, table, row in arrival:
+        _check(number, table, row)
+        if batch and (table is not before or len(batch) >= _BATCH or size >= _BATCH_BYTES):
+            added += _put_batch(tx, before, batch)
+            batch, size = [], 0
+        batch.append({**row, "group": arrival.session_id})
+        before = table
+        size += sum(len(value) for value in row.values() if type(value) is str)
+    return added + (_put_batch(tx, before, batch) if batch else 0)
+
+
+def _put_batch(tx: Tx, table: Table, batch: list[dict[str, Any]]) -> int:
+    added = tx.run_many(table.put, batch)
+    if added != len(batch) and table not in (tables.PROMPTS, tables.PRUNED):
+        raise FastPathMissed
+    return added
+
+
+def _put(tx: Tx, arrival: Arrival, mode: str, number: int, table: Table, row: dict[str, Any]) -> int:
+    """One row; how many rows that changed."""
+    _check(number, table, row)
+    if mode == COMPLETE and table is tables.SESSIONS:
+        if not tx.run(Q.complete_session, **row):
+            raise Rejected(number, f"session {row['id']} was opened with another agent or at another time")
+        return 1
+    if tx.run(table.put, **row, group=arrival.session_id):
+        return 1
+    if mode == COMPLETE and table is tables.MESSAGES and tx.run(Q.complete_message, **row):
+        return 1
+    if not _may_be_there(tx, arrival, mode, table, row):
+        raise Rejected(number, _in_the_way(tx, table, row))
+    return 0
+
+
+def _check(number: int, table: Table, row: dict[str, Any]) -> None:
+    try:
+        import_checks.check_row(table, row)
+    except BadValue as error:
+        raise Rejected(number, str(error)) from None
+
+
+def _may_be_there(tx: Tx, arrival: Arrival, mode: str, table: Table, row: dict[str, Any]) -> bool:
+    """Is the row that has the key the same one? What turns, messages and parts hold is proved afterwards."""
+    if table in (tables.PROMPTS, tables.PRUNED):
+        return True
+    if table is tables.FOREIGN_IDS:
+        key = {"origin": row["origin"], "scope": row["scope"], "foreign": row["foreign_id"]}
+        return tx.one(Q.find_foreign_id, **key) == (row["id"],)
+    if mode == FRESH or table not in _MERGED:
+        return False
+    if table is tables.ENTRIES:
+        there = tx.all(Q.export_entries, turn=row["turn_id"], after=row["seq"] - 1, limit=1)
+        return bool(there) and there[0][1:4] == (row["seq"], row["kind"], row["ref"]) and there[0][6] == row["leaf"]
+    homes = {r[0] for r in tx.all(Q.import_owner_of, id=row["id"])}
+    return homes == {arrival.session_id}
+
+
+def _in_the_way(tx: Tx, table: Table, row: dict[str, Any]) -> str:
+    if table is tables.ALIASES:
+        taken = tx.one(Q.find_alias, namespace=row["namespace"], name=row["name"])
+        return f"{row['namespace']} {row['name']!r:.60} already names {'session ' + taken[0] if taken else 'another'}"
+    if table is tables.FOREIGN_IDS:
+        key = {"origin": row["origin"], "scope": row["scope"], "foreign": row["foreign_id"]}
+        taken = tx.one(Q.find_foreign_id, **key)
+        if taken is None:
+            return f"{row['id']!r:.60} is not an id of this session"
+        return f"the id {row['foreign_id']!r:.60} of {row['origin']!r:.60} already stands for {taken[0]}"
+    taken = tx.one(Q.import_owner_of, id=row["id"]) if "id" in row else None
+    if taken is not None:
+        return f"{row['id']!r:.60} is taken by a row of session {taken[0]}"
+    return f"a row of {table.name} is there twice, or belongs to nothing in this session"
+
+
+def _settle_merge(tx: Tx, arrival: Arrival, revision: int | None, deleted_at: int | None) -> None:
+    """A husk takes in more of its session; a session that is whole takes nothing from a husk."""
+    session_id = arrival.session_id
+    if not is_husk(revision, deleted_at):
+        why = f"session {session_id} exists and lacks rows that others in this file stand on; nothing was changed"
+        raise Rejected(arrival.first - 1, why)
+    for _, table, row in arrival:
+        if table in (tables.FOREIGN_IDS, tables.PROMPTS):
+            tx.run(table.put, **row, group=session_id)
+    usage = sum((usage_of(row) for row in Group(session_id, ()).messages(tx)), Usage())
+    counts = dict(zip(("input", "output", "reasoning", "cache_read", "cache_write"), usage.counts(), strict=True))
+    tx.run(Q.set_rollups, session=session_id, total=usage.total, **counts)
+    tx.run(Q.set_preview, session=session_id, preview=previews.recompute(tx, session_id))
+
+
+def _refuse_leftovers(tx: Tx, arrival: Arrival, counts: dict[str, int]) -> None:
+    """The husk may hold nothing that the whole session does not have."""
+    for query, table in ((Q.count_turns, tables.TURNS), (Q.count_messages, tables.MESSAGES)):
+        (number,) = tx.one(query, session=arrival.session_id) or (0,)
+        if number != counts[table.name]:
+            why = f"what the store has of {arrival.session_id} differs: {number - counts[table.name]} {table.name} more"
+            raise Rejected(arrival.first - 1, why)

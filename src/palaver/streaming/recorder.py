@@ -1,0 +1,386 @@
+"""The recorder: between the stream of one open turn and its rows.
+
+With `save_on="chunk"` every chunk is on disk when `write` returns, as one appended row, whatever the size of the
+text. The part's own row, which other programs read, follows when enough time has passed and enough is new, or when the
+part ends; so the cost of a chunk stays flat. What another program may see is at most that much behind; readers of ours
+never are. With `step` and `turn` chunks are folded at once and held back until they are due (see saving.py).
+
+It holds what it knows of the turn in memory. After a write that failed the rows are the truth, and it is read again.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from ..aisdk import chunks
+from ..base import exact_json
+from ..base.exact_json import LARGE
+from ..core import heads, metadata
+from ..core.turn import message_input, open_turn, response
+from ..core.turn.open_turn import OWN_FACTS, OpenTurn
+from ..core.verbs import mid_turn
+from ..db.engine import Database, Tx
+from ..db.queries import Q
+from ..errors import BadValue, ChunkGap, PalaverError, StoreUnavailable, TurnSealed, TurnWaiting
+from ..model import SEALED
+from .chunk_writer import ChunkWriter, Item, is_result
+from .pending_chunks import PendingChunks
+from .save_policy import SavePolicy
+
+DELTAS = {"text-delta", "reasoning-delta", "tool-input-delta"}
+
+
+class Offer(NamedTuple):
+    """A chunk that is folded, and what is to be stored of it."""
+
+    db: Database
+    item: Item
+    touched: int | None
+    row: tuple[Any, ...]
+    part: tuple[Any, ...] | None  # its part's row, where that is due
+
+
+class Recorder:
+    """Takes the chunks of one turn for its owner, one call at a time."""
+
+    def __init__(
+        self, db: Database, state: OpenTurn, policy: SavePolicy, *, on_hold: Callable[[], None] | None = None
+    ) -> None:
+        self._db = db
+        self._policy = policy
+        self._on_hold = on_hold
+        self._take_up(state)
+        self.pending = PendingChunks()
+        self.is_stale = False
+        self._gap: int | None = None  # so many chunks there were, before a crash of the server took some
+        self.ended_as = "completed"
+
+    def _take_up(self, state: OpenTurn) -> None:
+        """A state, and a pen for it; they change together."""
+        self.state, self.writer = state, ChunkWriter(self._db, state, self._policy)
+
+    @property
+    def chunks(self) -> int:
+        """How many were taken, held ones too."""
+        return self.state.chunks + len(self.pending)
+
+    # ------------------------------------------------------------ one chunk
+
+    def write(self, items: list[Item]) -> None:
+        """One, in a list, out of which a large one can be let go of."""
+        if self.is_stale or self._gap is not None or self.state.status != "streaming":
+            self._open_for_chunks()
+        self._keep_one(items)
+
+    def _open_for_chunks(self) -> None:
+        """Something is not as it mostly is: the state is asked for again, or the chunk refused."""
+        self.refresh()
+        self.refuse_ended()
+        self._refuse_gap()
+
+    def _is_quick(self, item: Item) -> bool:
+        return item[0]["type"] in DELTAS and self._policy.at_once and "messageMetadata" not in item[0]
+
+    def _keep_one(self, items: list[Item]) -> None:
+        if self._is_quick(items[0]):
+            self._keep_delta(items[0])
+        else:
+            _refuse_what_is_ours(items[0][0])
+            self._keep(items)
+
+    def _keep_delta(self, item: Item) -> None:
+        """What comes most: nothing but a row for the chunk is due, unless the part's own row is."""
+        touched = self.state.fold.apply(item[0])
+        self._send_delta(item, touched, plain=self.writer.is_plain(item[0], touched))
+
+    def _send_delta(self, item: Item, touched: int | None, *, plain: bool) -> None:
+        try:
+            if plain:
+                self.writer.insert(item[1])
+            else:
+                self._store([item], [touched])
+        except StoreUnavailable as lost:
+            self._look_for([item], lost)
+            return
+        except BaseException:
+            self.is_stale = True
+            raise
+        self.state.chunks += 1
+
+    def offer(self, items: list[Item]) -> Offer | None:
+        """`write`, for somebody who stores the chunks of many turns at once: if nothing is due but a row for the chunk,
+        and maybe that of its part, they are given out until `conclude`. None: it is stored."""
+        self._open_for_chunks()
+        if self._is_quick(items[0]):
+            return self._offer_delta(items[0])
+        self._keep_one(items)
+        return None
+
+    def _offer_delta(self, item: Item) -> Offer | None:
+        touched = self.state.fold.apply(item[0])
+        plain = self.writer.is_plain(item[0], touched)
+        part = None if plain or touched not in self.writer.rows else self._part_row(touched)
+        if (part is None and not plain) or len(item[1]) + len(part[1] if part else "") > LARGE:
+            self._send_delta(item, touched, plain=False)
+            return None
+        return Offer(self._db, item, touched, self.writer.row_of(item[1]), part)
+
+    def _part_row(self, index: int) -> tuple[Any, ...]:
+        return response.part_row(self.state, index, response.part_text(self.state, index))
+
+    def conclude(self, offer: Offer, outcome: int | Exception) -> None:
+        """How the storing of what was offered ended: how many chunks, or the error."""
+        if isinstance(outcome, StoreUnavailable):
+            self._look_for([offer.item], outcome)
+        elif isinstance(outcome, Exception):
+            self.is_stale = True
+            raise outcome
+        elif outcome:
+            self._taken(offer)
+        else:
+            self._send_delta(offer.item, offer.touched, plain=offer.part is None)
+
+    def _taken(self, offer: Offer) -> None:
+        self.writer.seq += 1
+        self.state.chunks += 1
+        if offer.part is not None and offer.touched is not None:
+            self.state.rows[offer.touched] = hash(offer.part[1])
+            self.writer.saved([offer.touched])
+
+    # ------------------------------------------------------------ several
+
+    def append(self, items: list[Item], at: int | None) -> None:
+        """All or none."""
+        self.refresh()
+        self.refuse_ended()
+        if at is not None:
+            items = items[self._stored(items, at) :]
+            self._gap = None
+        self._refuse_gap()
+        if len(items) == 1:
+            self._keep_one(items)
+        elif items:
+            for parsed, _ in items:
+                _refuse_what_is_ours(parsed)
+            self._keep(items)
+
+    def _stored(self, items: list[Item], at: int) -> int:
+        """How many of the items are in the store already, by their place; they must be the same."""
+        have = self.chunks
+        if at > have or at < 0:
+            raise ChunkGap(self.state.id, at, have, "leaves a gap; send the chunks before it")
+        count = min(have - at, len(items))
+        with self._db.read() as tx:
+            for place in range(count):
+                known = self._chunk_at(tx, at + place)
+                if known is None or not exact_json.same(known, items[place][1]):
+                    raise ChunkGap(self.state.id, at + place, have, "holds another chunk; nothing was changed")
+        return count
+
+    def _chunk_at(self, tx: Tx, place: int) -> str | None:
+        held = place - self.state.chunks
+        if held >= 0:
+            return self.pending.items[held][1]
+        row = tx.one(Q.chunk_at, session=self.state.session_id, begin_seq=self.state.begin_seq, at=place)
+        return None if row is None else str(row[0])
+
+    def _keep(self, items: list[Item]) -> None:
+        try:
+            touched = [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items]
+        except PalaverError:
+            self.is_stale = len(items) > 1
+            raise
+        if not self._policy.at_once:
+            self._hold(items, touched)
+            return
+        try:
+            self._store_all(items, touched)
+        except StoreUnavailable as lost:
+            self._look_for(items, lost)
+            return
+        self.state.chunks += len(items)
+
+    def _store_all(self, items: list[Item], touched: list[int | None]) -> None:
+        """Whatever goes wrong: then the rows are the truth."""
+        try:
+            self._store(items, touched)
+        except BaseException:
+            self.is_stale = True
+            raise
+
+    def _look_for(self, items: list[Item], lost: StoreUnavailable) -> None:
+        """The server was lost with these chunks on their way. What is stored says whether they arrived; if not, they
+        are sent once more."""
+        before = self.state.chunks
+        self._settle(lost)
+        self.refuse_ended()
+        self._refuse_gap()
+        if self.state.chunks >= before + len(items):
+            return
+        if any(not text for _, text in items):  # a large one was let go of
+            raise lost
+        self._store_all(items, [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items])
+        self.state.chunks += len(items)
+
+    def _settle(self, lost: StoreUnavailable) -> None:
+        """Take the state from what is stored, after nothing that is still on its way can arrive: its number is gone."""
+        self.is_stale = True
+        try:
+            with self._db.write(hard=True) as tx:
+                heads.lock(tx, self.state.session_id, timestamps=0)
+            self.refresh()
+        except StoreUnavailable:
+            raise StoreUnavailable(
+                f"the server was lost while turn {self.state.id} was written, and cannot say what is stored; "
+                "append(…, at=n) scans, and doubles nothing"
+            ) from lost
+
+    def _refuse_gap(self) -> None:
+        """A server that crashed may lose what it acknowledged since the last boundary: nothing goes on over that."""
+        if self._gap is not None:
+            have = self.state.chunks
+            why = f"follows chunks that a crash of the server took; send {have} on"
+            raise ChunkGap(self.state.id, self._gap, have, why)
+
+    # ------------------------------------------------------------ holding back
+
+    def _hold(self, items: list[Item], touched: list[int | None]) -> None:
+        if not self.pending and self._policy.oldest is not None and self._on_hold:
+            self._on_hold()
+        self.pending.add(items, touched)
+        self.writer.dirty.update(index for index in touched if index is not None)
+        if self._policy.is_due({parsed["type"] for parsed, _ in items}, self.pending.size, self.pending.age):
+            try:
+                self.flush()
+            except BaseException:  # these were not taken; what was accepted before stays held
+                self.pending.take_back(len(items))
+                raise
+
+    def flush(self) -> None:
+        """Write what is held back."""
+        if not self.pending:
+            return
+        try:
+            self._store_all(self.pending.items, self.pending.parts)
+        except StoreUnavailable as lost:
+            self._settle(lost)  # what had arrived after all is not held any more
+            self._refuse_gap()
+            if not self.pending:
+                return
+            self._store_all(self.pending.items, self.pending.parts)
+        self.state.chunks += len(self.pending)
+        self.pending.clear()
+
+    def flush_old(self) -> float | None:
+        """Write what was held back as long as it may; in how many seconds to look again, None: nothing is held."""
+        oldest = self._policy.oldest
+        if not self.pending or oldest is None:
+            return None
+        left = oldest - self.pending.age
+        if left <= 0:
+            self.refresh()
+            self.flush()
+        return max(left, 0.0) or None
+
+    # ------------------------------------------------------------ into rows
+
+    def _fold(self, chunk: dict[str, Any], *, last: bool) -> int | None:
+        touched = self.state.fold.apply(chunk)
+        if not last and chunk["type"] == "finish" and self.state.fold.unresolved():
+            raise TurnWaiting(self.state.id)  # one by one, the next chunk would be refused
+        return touched
+
+    def _store(self, items: list[Item], touched: list[int | None]) -> None:
+        self.writer.dirty.update(i for i in touched if i is not None)
+        waits = items[-1][0]["type"] == "finish" and bool(self.state.fold.unresolved())
+        hard = waits or any(parsed["type"] == "finish-step" or is_result(parsed) for parsed, _ in items)
+        with self._db.write(hard=hard) as tx:
+            written = self.writer.write_rows(tx, items, touched, everything=hard or not self._policy.at_once)
+            if waits:
+                self.set_waiting(tx)
+        self.writer.saved(written)
+        self.note_end(items)
+        if self.state.status == "waiting":
+            self.state.fence += 1  # only now is it so
+
+    def note_end(self, items: list[Item]) -> None:
+        for parsed, _ in items:
+            if parsed["type"] == "abort":
+                self.ended_as = "aborted"
+            elif parsed["type"] == "error":
+                self.ended_as = "failed"
+                self.state.facts["error"] = str(parsed.get("errorText", ""))
+
+    def set_waiting(self, tx: Tx) -> None:
+        state = self.state
+        if tx.run(Q.set_status, status="waiting", owner=None, turn=state.id, fence=state.fence) != 1:
+            raise open_turn.sealed_error(tx, state.id)
+        self.writer.event(tx, "wait", {"turn": state.id})
+        state.status = "waiting"
+
+    def change(self, work: Callable[[Tx], None], *, hard: bool = False) -> None:
+        """A change of the turn that is not a chunk: guarded by the fence, all or nothing."""
+        try:
+            with self._db.write(hard=hard) as tx:
+                self.writer.renumber(tx)
+                work(tx)
+        except BaseException:
+            self.is_stale = True
+            raise
+
+    def go_on(self, tx: Tx, rest: list[str]) -> None:
+        """A turn that begins with chunks of the one before it."""
+        items = [chunks.parse(text) for text in rest]
+        touched = [mid_turn.go_on(self.state, parsed) for parsed, _ in items]
+        self.writer.dirty.update(index for index in touched if index is not None)
+        self.writer.saved(self.writer.write_rows(tx, items, touched, everything=True))
+        self.note_end(items)
+        self.state.chunks = len(items)
+
+    # ------------------------------------------------------------ what the rows say
+
+    def refresh(self) -> None:
+        """After a failed write the rows are the truth: take the state from them again."""
+        if not self.is_stale:
+            return
+        before = self.state
+        with self._db.read() as tx:
+            state = open_turn.load(tx, self.state.id)
+        state.fence = before.fence
+        state.facts |= {key: before.facts[key] for key in OWN_FACTS if key in before.facts}
+        self._take_up(state)
+        self.is_stale = False
+        if state.chunks < before.chunks and state.status not in SEALED:
+            self._gap = before.chunks
+            self.pending.clear()
+        self._hold_again(state.chunks - before.chunks)
+
+    def _hold_again(self, arrived: int) -> None:
+        """What is held, folded anew; an interrupted flush may have written some of it after all."""
+        self.pending.drop(max(0, arrived))
+        if self.state.status in SEALED:
+            self.pending.clear()
+        self.pending.parts = [self.state.fold.apply(parsed) for parsed, _ in self.pending.items]
+        self.writer.dirty.update(index for index in self.pending.parts if index is not None)
+
+    def make_ready(self, *, waiting: bool = False) -> None:
+        """For a verb that is more than a chunk: the turn as its rows have it, open, with nothing held back."""
+        self.refresh()
+        self.refuse_ended(waiting=waiting)
+        self.flush()
+
+    def refuse_ended(self, *, waiting: bool = False) -> None:
+        status = self.state.status  # every caller has refreshed it
+        if status in SEALED:
+            raise TurnSealed(self.state.id, status)
+        if status == "waiting" and not waiting:
+            raise TurnWaiting(self.state.id)
+
+
+def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:
+    if chunk["type"] == message_input.COMPACTION:
+        raise BadValue("data-compaction parts are written by compact(), not by hand")
+    given = chunk.get("messageMetadata")
+    if given is not None:
+        metadata.as_given(given)
