@@ -203,9 +203,9 @@ def test_what_is_shared_is_undone_for_all_and_told_to_each(store: palaver.Store,
         turn.append([*START, delta("")])
     with monkeypatch.context() as patch:
         patch.setattr(store._engine, "append_all", explode)
-        ends = batch.write([(turn, delta("x")) for turn in turns])
+        ends = batch.write_chunks([(turn, delta("x")) for turn in turns])
     assert [str(end) for end in ends] == ["planted"] * 3
-    assert batch.write([(turn, delta("y")) for turn in turns]) == [None] * 3
+    assert batch.write_chunks([(turn, delta("y")) for turn in turns]) == [None] * 3
     assert [turn.message()["parts"][-1]["text"] for turn in turns] == ["y"] * 3
 
 
@@ -214,7 +214,7 @@ def test_a_bug_below_is_told_to_all_who_wait_and_the_store_closes(path: str, mon
         async with await aio.open(path) as store:
             turns = await begin(store, 3)
             with monkeypatch.context() as patch:
-                patch.setattr(batch, "write", explode)
+                patch.setattr(aio, "write_chunks", explode)
                 return await asyncio.gather(*(turn.write(delta("x")) for turn in turns), return_exceptions=True)
 
     assert [str(end) for end in run(storm())] == ["planted"] * 3

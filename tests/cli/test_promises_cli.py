@@ -261,7 +261,7 @@ def test_promise_153_a_place_that_cannot_be_written_is_a_clear_error(cli: Cli) -
 def test_promise_153_a_network_file_system_is_a_clear_error(cli: Cli) -> None:
     (cli.home / "mounts").write_text("20 1 0:1 / / rw - nfs4 server:/export rw\n")
     code = (
-        "import sys; from palaver.db import filesystem; from palaver.cli import main\n"
+        "import sys; from palaver.db.sqlite import filesystem; from palaver.cli import main\n"
         "filesystem.MOUNTS = 'mounts'; main(sys.argv[1:])"
     )
     for command, exit_code in (["ls"], 4), (["doctor"], 4):

@@ -164,5 +164,5 @@ def test_a_plain_ls_loads_the_list_and_nothing_else(cli: Cli) -> None:
 
 def test_a_command_loads_no_other_command(cli: Cli) -> None:
     found = loaded(cli, "ls", "--json")
-    assert {name for name in COMMANDS if f"palaver.cli.{name}" in found} == {"ls"}
+    assert {name for name in COMMANDS if f"palaver.cli.commands.{name}" in found} == {"ls"}
     assert not found & {"rich", "subprocess", "asyncio", "readline", "palaver.exports", "palaver.cli.demo_story"}

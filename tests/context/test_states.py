@@ -199,7 +199,7 @@ def test_a_role_of_others_does_not_end_in_a_bare_error(store: palaver.Store, pat
 CHILD = """
 import os, signal, sys
 import palaver
-from palaver.modelmessages import convert
+from palaver.aisdk.model_messages import convert
 from tests.context.support import START, call, feed, text
 session = palaver.open(sys.argv[1]).sessions.get(sys.argv[2])
 half = {"type": "tool-input-start", "toolCallId": "c2", "toolName": "run"}

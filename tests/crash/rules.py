@@ -154,7 +154,7 @@ def usage_adds_up(store: Snapshot) -> Iterator[str]:
         if [session[c] for c in ROLLUPS] != sums or session["total_tokens"] != sum(sums):
             yield f"session {session['id']}: rollups {[session[c] for c in ROLLUPS]}, turns add up to {sums}"
     for turn in store.turns.values():
-        if turn["usage_reported"] and turn["response_id"] is not None:
+        if turn["usage_told"] and turn["response_id"] is not None:
             usage = json.loads(store.messages[turn["response_id"]]["metadata_json"]).get("usage")
             if usage != dict(zip(COUNTS, (turn[c] for c in USAGE_COLUMNS), strict=True)):
                 yield f"turn {turn['id']}: its message says usage {usage}"
@@ -201,7 +201,7 @@ def digest(*fields: bytes) -> bytes:
 
 
 def digests_are_right(store: Snapshot) -> Iterator[str]:
-    told = {t["response_id"] for t in store.turns.values() if t["usage_reported"]}
+    told = {t["response_id"] for t in store.turns.values() if t["usage_told"]}
     for turn in store.turns.values():
         if turn["status"] not in SEALED:
             continue

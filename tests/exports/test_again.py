@@ -21,7 +21,7 @@ Scratch = Callable[[str], palaver.Store]
 CHILD = """
 import os, signal, sys, palaver
 from palaver import exports
-from palaver.exports import proof
+from palaver.exports import import_checks as proof
 def stop(*_, **__):
     print("here", flush=True)
     sys.stdin.read()

@@ -26,7 +26,7 @@ turn = session.turn("Two?")
 turn.append([{"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "Half a sen"}])
 import os; os._exit(9)
 """
-QUICKLY = "from palaver.cli import tail\ntail._CALM = 0.01\n"
+QUICKLY = "from palaver.cli.commands import tail\ntail._CALM = 0.01\n"
 SIGN = "1-own"
 
 

@@ -385,7 +385,7 @@ def test_a_reader_that_leaves_the_log_out_is_found_out(place: Path, has_index: b
     leave_killed(place)
     if not has_index:
         os.unlink(f"{place}-shm")
-    planted = "from palaver.db import source\nsource._original = source._frozen\n"
+    planted = "from palaver.db.sqlite import source\nsource._original = source._frozen\n"
     code = planted + "with palaver.open(path, readonly=True) as store: print(len(store.sessions.list().sessions))"
     assert on_a_readonly_mount(code, place) == "0"
 

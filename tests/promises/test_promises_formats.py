@@ -70,7 +70,7 @@ SCHEMAS: dict[int, dict[str, str]] = {
         "chat_parts": "id message_id session_id index type data_json tool_call_id tool_state created_at updated_at",
         "turns": "id parent_id session_id base_revision begin_seq kind status owner fence started_at sealed_at digest "
         "depth thread_tokens thread_messages response_id input_tokens output_tokens reasoning_tokens cache_read "
-        "cache_write cost_usd usage_reported facts_json",
+        "cache_write cost_usd usage_told facts_json",
         "turn_entries": "turn_id seq kind ref client_id salt leaf",
         "heads": "session_id turn_id prev_turn_id revision event_seq events_floor last_at looked_at relation origin_id "
         "origin_turn origin_call scope_json title preview deleted_at",

@@ -166,7 +166,7 @@ def test_promise_075_a_conversation_across_the_wrap_keeps_its_order(path: str, f
 # ---------------------------------------------------------------- 76: many processes
 
 _MINT = """
-from palaver import clock, ids
+from palaver.base import clock, ids
 clock._now_ns = lambda: 1_800_000_000_000 * 1_000_000
 with open(sys.argv[1], "w") as file:
     for _ in range(int(sys.argv[2])):
@@ -210,7 +210,7 @@ def test_promise_076_a_forked_child_shares_no_tail_with_its_parent(tmp_path: Pat
 
 _FORK = """
 import json, os
-from palaver import ids
+from palaver.base import ids
 ids.mint("msg_")
 reader, writer = os.pipe()
 if os.fork() == 0:

@@ -31,6 +31,6 @@ class _Standin:
 
 
 def later(namespace: dict[str, Any], *names: str) -> None:
-    """As `import json` and `from .core.verbs import commit`, when they are needed; a name with a dot in front is ours."""
+    """As `import json` and `from .core.verbs import commit`, when needed; a name with a dot in front is ours."""
     for name in names:
         namespace[name.rpartition(".")[2]] = _Standin(namespace, name)

@@ -106,11 +106,11 @@ def add_owned(given: str, *, usage: str | None, hidden_at: int | None) -> str:
     return hide(text, hidden_at) if hidden_at is not None else text
 
 
-def strip_owned(text: str, *, usage_reported: bool) -> str:
+def strip_owned(text: str, *, usage_told: bool) -> str:
     """The caller's bytes again."""
     for key in OWNED:
         text = _cut(text, _STAMP[key])[0]
-    return _cut(text, _USAGE)[0] if usage_reported else text
+    return _cut(text, _USAGE)[0] if usage_told else text
 
 
 def reported_usage(text: str) -> str | None:

@@ -122,7 +122,7 @@ def _prove_line(line: Row, sealed: bool) -> None:
     if stored is None:
         raise BadValue(f"the {kind} {ref} is listed but its row is missing")
     if kind == "message":
-        stored = metadata.strip_owned(stored, usage_reported=bool(told))
+        stored = metadata.strip_owned(stored, usage_told=bool(told))
     if digests.leaf(salt, name, stored) != leaf:
         raise BadValue(f"the {kind} {ref} is not what was written: its digest does not fit")
 

@@ -212,7 +212,7 @@ TURNS = Table(
     "id text, parent_id text?, session_id text, base_revision int, begin_seq count, kind text, status text, "
     "owner null, fence count, started_at int, sealed_at int?, digest hash?, depth count, thread_tokens count, "
     "thread_messages count, response_id text?, input_tokens count, output_tokens count, reasoning_tokens count, "
-    "cache_read count, cache_write count, cost_usd real, usage_reported count, facts_json object",
+    "cache_read count, cache_write count, cost_usd real, usage_told count, facts_json object",
     home="session_id",
 )
 ENTRIES = Table(

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ... import permissions
     from . import triggers
 else:
-    later(globals(), "hashlib", ".permissions.evaluate", ".core.turn.triggers")
+    later(globals(), "hashlib", ".permissions", ".core.turn.triggers")
 
 
 class TurnOptions:

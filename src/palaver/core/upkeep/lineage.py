@@ -24,7 +24,7 @@ class Edge(NamedTuple):
     live: int
     sealed_at: int | None
     response_id: str | None
-    usage_reported: int
+    usage_told: int
     input: int
     output: int
     reasoning: int
@@ -78,7 +78,7 @@ class Lineage:
         return parents
 
     def _note(self, edge: Edge) -> None:
-        if edge.response_id and edge.usage_reported:
+        if edge.response_id and edge.usage_told:
             self.told.add(edge.response_id)
         if edge.is_open:
             self._open.setdefault(edge.session_id, []).append(edge)

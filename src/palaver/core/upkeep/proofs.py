@@ -137,7 +137,7 @@ class _Proof:
         """As the caller gave it."""
         if line.kind == "part" or not isinstance(stored, str):
             return stored
-        return metadata.strip_owned(stored, usage_reported=line.ref in self._lineage.told)
+        return metadata.strip_owned(stored, usage_told=line.ref in self._lineage.told)
 
     def compare(self, message_id: str, part_id: str) -> Iterator[Finding]:
         """Parts that another program added to a message after it was sealed: its readers see them, ours do not."""

@@ -36,7 +36,7 @@ def _answered(tx: Tx, response_id: str, told: bool, data: dict[str, Any]) -> mes
     parts = [chunks.open_values(p[3]) for p in tx.all(Q.parts_of_message, message=response_id)]
     fold = Fold({"id": response_id, "role": "assistant", "parts": parts}, resets=False)
     fold.resolve(**data)
-    given = _without_usage(metadata.strip_owned(stored[3], usage_reported=told))
+    given = _without_usage(metadata.strip_owned(stored[3], usage_told=told))
     return message_input.prepare_message(
         {"role": "assistant", "metadata": given, "parts": [fold.part(i) for i in range(len(fold.parts))]}
     )
