@@ -33,7 +33,7 @@ def check_cost(given: Any) -> float:
 
 
 def check_metadata(value: dict[str, Any]) -> None:
-    """`usage` in a caller's metadata: what scans like a count must be one."""
+    """`usage` in a caller's metadata: what looks like a count must be one."""
     usage = value["usage"]
     for name, given in usage.items() if isinstance(usage, dict) else ():
         if name in USAGE_KEYS and type(given) is int:

@@ -55,7 +55,7 @@ def lock(tx: Tx, session_id: str, *, timestamps: int = 1, events: int = 1, previ
 
 
 def read(tx: Tx, session_id: str) -> Head:
-    """The head as it stands, for who only scans. A session that another program made has none yet."""
+    """The head as it stands, for who only looks. A session that another program made has none yet."""
     row = tx.one(Q.look_at_head, session=session_id)
     return Head(session_id, *(row or (None, 0, 0, 0, 0, None, None, 0)))
 

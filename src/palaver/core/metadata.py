@@ -52,7 +52,7 @@ def splice(text: str, key: str, value: str) -> str:
 
 
 def _is_object(text: Any) -> bool:
-    """Whether it scans like one; what does not (see damage.py) has no keys to add or to cut."""
+    """Whether it looks like one; what does not (see damage.py) has no keys to add or to cut."""
     return type(text) is str and text.rstrip().endswith("}") and text.lstrip().startswith("{")
 
 

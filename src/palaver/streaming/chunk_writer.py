@@ -148,7 +148,7 @@ class ChunkWriter:
 def chunks_are_gone(turn_id: str) -> StoreUnavailable:
     return StoreUnavailable(
         f"the newest chunks of turn {turn_id} are not in the store any more: a server that crashed lost them, or "
-        "another program changed the session's numbers (`palaver verify` scans); send them with at=n"
+        "another program changed the session's numbers (`palaver verify` looks); send them with at=n"
     )
 
 

@@ -233,7 +233,7 @@ class Recorder:
         except StoreUnavailable:
             raise StoreUnavailable(
                 f"the server was lost while turn {self.state.id} was written, and cannot say what is stored; "
-                "append(…, at=n) scans, and doubles nothing"
+                "append(…, at=n) looks, and doubles nothing"
             ) from lost
 
     def _refuse_gap(self) -> None:

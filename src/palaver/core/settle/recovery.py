@@ -76,7 +76,7 @@ def set_aside(tx: Tx, stuck: TurnUnsealable) -> None:
 
 
 def why_aside(tx: Tx, session_id: str, turn_id: str) -> str:
-    """In a sentence, for who scans after the store."""
+    """In a sentence, for who looks after the store."""
     row = tx.one(Q.facts_of_turn, turn=turn_id)
     why = (_facts(row[0]) if row else {}).get(ASIDE, "nobody knows why")
     return f"turn {turn_id} of session {session_id} was set aside: it could not be sealed ({why}); its rows are kept"

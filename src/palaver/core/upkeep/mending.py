@@ -57,7 +57,7 @@ class Locked:
         return [row[:3] for row in self.tx.all(Q.open_turns, session=self.session_id)]
 
 
-Repair = Callable[[Locked], None]  # scans again, and rewrites what is still wrong
+Repair = Callable[[Locked], None]  # looks again, and rewrites what is still wrong
 
 
 class Work(NamedTuple):

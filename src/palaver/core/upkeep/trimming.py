@@ -13,7 +13,7 @@ from __future__ import annotations
 from ...db.engine import Row, Tx
 from ...db.queries import Q
 
-SLICE = 1_000  # events that one transaction scans at
+SLICE = 1_000  # events that one transaction looks at
 _BYTES = 256 << 10  # and what they may hold: to take a large value away, each of its pages is read
 _NEVER = 1 << 62  # after every number
 
@@ -40,7 +40,7 @@ class _Room:
         return self.events > 0 and self.bytes > 0
 
     def fill(self, events: list[Row]) -> list[Row]:
-        """As many of these as there is runtime for."""
+        """As many of these as there is room for."""
         for count, (*_, size) in enumerate(events):
             if not self.is_left():
                 return events[:count]
@@ -65,7 +65,7 @@ def trim_some(tx: Tx, turns: list[Due]) -> int:
 
 
 def _trim(tx: Tx, turn: Due, runtime: _Room) -> int:
-    """Go on to the next line of the reflog, or as far as there is runtime; how many chunks went on the way."""
+    """Go on to the next line of the reflog, or as far as there is room; how many chunks went on the way."""
     line, moved_to = tx.one(Q.line_after, session=turn.session_id, after=turn.gone_to) or (_NEVER, None)
     limit = runtime.events
     found = tx.all(Q.events_between, session=turn.session_id, after=turn.gone_to, before=line, limit=limit)

@@ -103,7 +103,7 @@ def claim(
 
 
 def _look_around(tx: Tx, runtime: Runtime, session_id: str) -> None:
-    """What a dead process had begun waits again before anybody scans what waits. Changes nothing else."""
+    """What a dead process had begun waits again before anybody looks what waits. Changes nothing else."""
     row = tx.one(Q.session_stamps, session=session_id)
     if row is None:
         raise SessionNotFound(session_id)
