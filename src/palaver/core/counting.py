@@ -10,7 +10,7 @@ from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
 from ..model import MOST, USAGE_KEYS, Usage
-from .heads import Thread
+from .read.heads import Thread
 
 MOST_USD = 1e12
 _LARGE = 2**32  # tokens at once; sums of anything smaller do not get far in a lifetime
@@ -45,6 +45,6 @@ def refuse_overflow(tx: Tx, session_id: str, thread: Thread, before: Usage, more
     if sum((thread.tokens, *before.counts(), *more.counts())) > MOST:
         raise BadValue(f"the tokens of this path would be more than {MOST:,}; check what was counted")
     if sum(more.counts()) > _LARGE:
-        row = tx.one(Q.tokens_of_session, session=session_id)
-        if row is not None and row[0] + sum(more.counts()) > MOST:
+        (tokens,) = tx.one(Q.tokens_of_session, session=session_id) or (0,)
+        if tokens + sum(more.counts()) > MOST:
             raise BadValue(f"the tokens of session {session_id} would be more than {MOST:,}; check what was counted")

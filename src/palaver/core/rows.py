@@ -117,7 +117,68 @@ class AnyOpenTurnRow(NamedTuple):
     owner: str | None
 
 
+class PlaceRow(NamedTuple):
+    """Where a turn stands: its parent, and whether it is sealed."""
+
+    parent_id: str | None
+    sealed_at: int | None
+
+
+class ParentRow(NamedTuple):
+    parent_id: str | None
+
+
+class ListingRow(NamedTuple):
+    """A turn that lists a message."""
+
+    turn_id: str
+    client_id: str | None
+    sealed_at: int | None
+    depth: int
+    session_id: str
+
+
+class HomeTurnRow(NamedTuple):
+    turn_id: str
+    parent_id: str | None
+    sealed_at: int | None
+    metadata_json: str
+
+
+class KindRow(NamedTuple):
+    id: str
+    kind: str
+
+
+class AsideRow(NamedTuple):
+    base_revision: int
+    begin_seq: int
+    facts_json: str
+
+
+class FactsRow(NamedTuple):
+    facts_json: str
+
+
+class WhereRow(NamedTuple):
+    """Whether an open turn is still its writer's, and the numbers of its session."""
+
+    status: str
+    sealed_at: int | None
+    fence: int
+    event_seq: int
+    base_revision: int
+    newest_event: int | None
+
+
 turn = Select("get_turn", TurnRow)
+place_of_turn = Select("parent_and_seal", PlaceRow)
+parent_of = Select("parent_of", ParentRow)
+turns_of_message = Select("turns_of_message", ListingRow)
+home_turn_of_message = Select("home_turn_of_message", HomeTurnRow)
+path_kinds = Select("path_kinds", KindRow)
+turn_to_set_aside = Select("turn_to_set_aside", AsideRow)
+facts_of_turn = Select("facts_of_turn", FactsRow)
 open_turns = Select("open_turns", OpenTurnRow)
 all_open_turns = Select("all_open_turns", AnyOpenTurnRow)
 
@@ -142,3 +203,146 @@ class PartRow(NamedTuple):
 
 message = Select("get_message", MessageRow)
 parts = Select("parts_of_message", PartRow)
+
+
+class UserMessageRow(NamedTuple):
+    id: str
+    session_id: str
+
+
+class TailRow(NamedTuple):
+    """An open turn whose chunks are to be folded into its response."""
+
+    id: str
+    begin_seq: int
+    response_id: str | None
+    status: str
+    facts_json: str
+
+
+class OpenTailRow(NamedTuple):
+    session_id: str
+    id: str
+    begin_seq: int
+    response_id: str | None
+    status: str
+    facts_json: str
+
+
+class PlaceInMessageRow(NamedTuple):
+    message_id: str
+    place: int
+
+
+last_user_message = Select("last_user_message_of_turn", UserMessageRow)
+tail_turns = Select("tail_turns", TailRow)
+open_tail_turn = Select("open_turn", OpenTailRow)
+pruned_places = Select("pruned_places", PlaceInMessageRow)
+
+
+# ---------------------------------------------------------------- sessions
+
+
+class SessionRow(NamedTuple):
+    """A row of the view `session_rows`."""
+
+    id: str
+    agent: str
+    workspace_root: str | None
+    model_json: str | None
+    title: str | None
+    preview: str | None
+    parent_id: str | None
+    parent_message_id: str | None
+    relation: str | None
+    revision: int | None
+    turn_id: str | None
+    depth: int | None
+    thread_messages: int | None
+    prompt_tokens: int
+    completion_tokens: int
+    reasoning_tokens: int
+    cache_read: int
+    cache_write: int
+    total_tokens: int
+    cost_usd: float
+    metadata_json: str
+    created_at: int
+    updated_at: int
+    archived_at: int | None
+    deleted_at: int | None
+
+
+class StampsRow(NamedTuple):
+    metadata_json: str
+    archived_at: int | None
+    deleted_at: int | None
+
+
+class MadeRow(NamedTuple):
+    created_at: int
+    agent: str
+
+
+class SourceRow(NamedTuple):
+    agent: str
+    workspace_root: str | None
+    model_json: str
+    preview: str | None
+
+
+class AliasRow(NamedTuple):
+    session_id: str
+    turn_id: str | None
+
+
+class NameRow(NamedTuple):
+    namespace: str
+    name: str
+
+
+session = Select("get_session", SessionRow)
+session_stamps = Select("session_stamps", StampsRow)
+session_made = Select("session_exists", MadeRow)
+fork_source = Select("fork_source", SourceRow)
+alias = Select("find_alias", AliasRow)
+aliases_of = Select("aliases_of", NameRow)
+
+
+# ---------------------------------------------------------------- the queue
+
+
+class QueuedRow(NamedTuple):
+    id: str
+    turn_id: str
+    payload: bytes
+    queued_at: int
+    claims: int
+    status: str
+    sealed_at: int | None
+    facts_json: str
+
+
+class QueuedTurnRow(NamedTuple):
+    id: str
+    queued_at: int
+    claims: int
+
+
+class PendingRow(NamedTuple):
+    id: str
+    turn_id: str
+    queued_at: int
+    claims: int
+
+
+class DeliveryRow(NamedTuple):
+    session_id: str
+    turn_id: str
+    payload: bytes
+
+
+queued = Select("find_queued", QueuedRow)
+queued_turn = Select("queued_turn", QueuedTurnRow)
+pending = Select("pending", PendingRow)
+delivery = Select("find_delivery", DeliveryRow)

@@ -12,9 +12,9 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from ..aisdk.parts import is_tool
 from ..base import arguments, exact_json
 from ..core.read.transcript import Message
-from ..core.turn.message_input import is_tool
 from ..core.verbs import sessions
 from ..db.engine import Database, Tx
 from ..db.queries import Q

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver import BadValue, StoredMessage, TurnInfo
+from palaver.aisdk.parts import is_tool
 from palaver.base import exact_json
 
 from . import sanitize
@@ -50,7 +51,7 @@ class Renderer:
             yield self.words(part["text"])
         elif kind == "reasoning" and isinstance(part.get("text"), str):
             yield self.words(part["text"], "dim")
-        elif isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool"):
+        elif is_tool(kind):
             yield from self.tool(part)
         elif kind == "file":
             yield self.note("file", _file(part))

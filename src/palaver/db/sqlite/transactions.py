@@ -12,7 +12,6 @@ from collections.abc import Mapping
 import apsw
 
 from ...base.clock import monotonic
-from ...base.lazy_import import later
 from ...errors import is_settled
 from ..queries import Q, Query
 from .errors import TRANSLATED
@@ -24,12 +23,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..engine import Row
-    from . import undecodable
     from .engine import SqliteDatabase
     from .group_commit import Group
     from .readonly import ReadOnlyDatabase
-else:
-    later(globals(), ".db.sqlite.undecodable")
 
 _BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
 _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
@@ -50,6 +46,8 @@ class Statements:
         try:
             return self._cursor.execute(text, values).fetchall()
         except UnicodeDecodeError as error:
+            from . import undecodable  # when a text is no UTF-8: hardly ever
+
             return undecodable.rows(self._cursor.connection, text, values, error)
 
     def one(self, query: Query, **params: Any) -> Row | None:

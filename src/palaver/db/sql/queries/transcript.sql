@@ -27,17 +27,11 @@ SELECT path.id, (SELECT coalesce(group_concat(
            SELECT e.kind, e.ref, e.client_id FROM turn_entries e WHERE e.turn_id = path.id ORDER BY e.seq) lines)
   FROM path ORDER BY path.depth;
 
--- name: rows_of_messages
-SELECT id, role, metadata_json, created_at FROM chat_messages WHERE session_id = :session;
-
--- name: rows_of_parts
-SELECT message_id, "index", id, data_json FROM chat_parts WHERE session_id = :session;
-
 -- name: whole_messages
 -- Messages with the texts of their parts joined by commas. The engines spell the aggregate differently.
 SELECT m.id, m.role, m.metadata_json,
        (SELECT group_concat(only_text(data_json), ',') FROM (
-           SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index") parts)
+           SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index") parts), m.created_at
   FROM chat_messages m WHERE m.session_id = :session;
 
 -- name: turn_rows
