@@ -126,11 +126,11 @@ class Session:
         if self._store.readonly:
             return
         with self._store.db.read() as tx:
-            if preflight.is_settled(tx, self._store.runtime, self.id):
+            if preflight.is_settled(tx, self._store._runtime, self.id):
                 return
         try:
             with self._store.db.write(hard=True) as tx:
-                preflight.settle_open(tx, self._store.runtime, self.id)
+                preflight.settle_open(tx, self._store._runtime, self.id)
         except (StoreFull, StoreReadOnly):  # reading goes on; whoever writes next meets the error
             pass
 
@@ -287,9 +287,9 @@ class Session:
         arguments.revision(expected)
         setup = TurnOptions(**given) if given else _PLAIN
         prepared = message_input.prepare(messages, setup.for_user() if given else None)
-        facts, runtime = setup.facts() if given else {}, self._store.runtime
+        facts, runtime = setup.facts() if given else {}, self._store._runtime
         wanted = begin.Begin(
-            *(self.id, prepared, expected, self._store.owner(), facts, setup.granted, setup.keep_prompt),
+            *(self.id, prepared, expected, self._store._register(), facts, setup.granted, setup.keep_prompt),
         )
         try:
             with self._store.db.write(hard=True) as tx:
@@ -297,7 +297,7 @@ class Session:
         except FastPathMissed:
             with self._store.db.write(hard=True) as tx:
                 state = begin.begin_carefully(tx, runtime, wanted)
-        return self._store.track(state)
+        return self._store._track(state)
 
     @_goes_on
     def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
@@ -309,7 +309,7 @@ class Session:
         prepared = message_input.prepare(messages, setup.for_user() if given else None)
         if not prepared:
             raise BadValue("a turn that is committed whole needs at least one message")
-        runtime = self._store.runtime
+        runtime = self._store._runtime
         turn = commit.WholeTurn(self.id, prepared, expected, setup.facts() if given else {}, setup.rules)
         try:
             with self._store.db.write(hard=True) as tx:
@@ -338,11 +338,11 @@ class Session:
         prepared = message_input.prepare(content, setup.for_user())
         if len(prepared) > 1:
             raise BadValue("an edit replaces one message by one message")
-        owner = self._store.owner()
+        owner = self._store._register()
         with self._store.db.write(hard=True) as tx:
             head = preflight.ready(
                 tx,
-                self._store.runtime,
+                self._store._runtime,
                 self.id,
                 expected=expected,
                 timestamps=len(prepared),
@@ -360,15 +360,15 @@ class Session:
             state = open_turn.begin(tx, head, prepared, owner=owner, facts=facts, references=before)
             triggers.deliver(tx, self.id, state.id, setup.trigger, triggers.payload(prepared))
             hidden_stamps.restamp(tx, head, old)
-        return self._store.track(state)
+        return self._store._track(state)
 
     @_goes_on
     def resume(self, turn_id: str) -> Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         arguments.text("turn_id", turn_id)
-        owner = self._store.owner()
+        owner = self._store._register()
         with self._store.db.write(hard=True) as tx:  # by itself: it stays done if the resume is refused
-            recovery.recover(tx, heads.lock(tx, self.id, timestamps=0), self._store.runtime.is_dead)
+            recovery.recover(tx, heads.lock(tx, self.id, timestamps=0), self._store._runtime.is_dead)
         with self._store.db.write(hard=True) as tx:
             head = heads.lock(tx, self.id, timestamps=0)
             if head.deleted_at is not None:  # an archived session's open turns may go on
@@ -390,7 +390,7 @@ class Session:
             state.status = "streaming"
             head = heads.lock(tx, self.id, timestamps=0)
             open_turn.record_event(tx, head, "resume", state, {"turn": turn_id})
-        return self._store.track(state, resumed=True)
+        return self._store._track(state, resumed=True)
 
     # ------------------------------------------------------------ the queue
 
@@ -423,22 +423,22 @@ class Session:
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
         arguments.text_or_none("id", id)
         arguments.revision(expected)
-        setup, owner = TurnOptions(**given), self._store.owner()
+        setup, owner = TurnOptions(**given), self._store._register()
         if setup.trigger is not None:
             raise BadValue("a trigger belongs to the message: give it to enqueue()")
         with self._store.db.write(hard=True) as tx:
             facts = setup.facts() | setup.snapshot(tx, self.id)
-            state = queue.claim(tx, self._store.runtime, self.id, id, owner=owner, expected=expected, facts=facts)
+            state = queue.claim(tx, self._store._runtime, self.id, id, owner=owner, expected=expected, facts=facts)
             if state is None:
                 return None
             setup.keep_prompt(tx)
-        return self._store.track(state)
+        return self._store._track(state)
 
     @_goes_on
     def cancel(self, id: str) -> bool:
         """Take a queued message back. False: it was before. MessageFired: it is too late."""
         with self._store.db.write(hard=True) as tx:
-            return queue.cancel(tx, self._store.runtime, self.id, arguments.text("id", id))
+            return queue.cancel(tx, self._store._runtime, self.id, arguments.text("id", id))
 
     # ------------------------------------------------------------ what a model sees
 
@@ -473,7 +473,7 @@ class Session:
         arguments.revision(expected)
         said = compaction.Compaction.of(summary, given)
         with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, expected=expected, timestamps=1, moving_on=True)
+            head = preflight.ready(tx, self._store._runtime, self.id, expected=expected, timestamps=1, moving_on=True)
             head = adopt.adopt_beside(tx, head) if expected is None else head
             turn = compaction.write(tx, head, said, compaction.scope(tx, head, _name_of(keep_from)))
             head = seal.advance_head(tx, head, turn, kind="compact")
@@ -488,7 +488,7 @@ class Session:
         """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
         The record stays as it is."""
         with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0)
+            head = preflight.ready(tx, self._store._runtime, self.id, timestamps=0)
             return pruning.prune(tx, head, _name_of(before), keep)
 
     # ------------------------------------------------------------ moving the head
@@ -502,7 +502,7 @@ class Session:
         check_title(title)
         arguments.flag("copy", copy)
         with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0, writing=False)
+            head = preflight.ready(tx, self._store._runtime, self.id, timestamps=0, writing=False)
             if head.deleted_at is not None:
                 preflight.refuse_closed(head)
             new = sessions.fork(tx, head, _name_of(at), title=title)
@@ -514,7 +514,7 @@ class Session:
     def materialise(self) -> int:
         """Copy the messages that live in other sessions, for readers who know only the contract; how many."""
         with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0)
+            head = preflight.ready(tx, self._store._runtime, self.id, timestamps=0)
             return materialise.materialise(tx, head)
 
     def rewind(
@@ -550,7 +550,7 @@ class Session:
     def _move(self, work: Any, expected: int | None) -> None:
         arguments.revision(expected)
         with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, expected=expected, timestamps=0)
+            head = preflight.ready(tx, self._store._runtime, self.id, expected=expected, timestamps=0)
             work(tx, head)
 
     # ------------------------------------------------------------ life
@@ -571,7 +571,7 @@ class Session:
             head = heads.lock(tx, self.id, timestamps=0)
             if head.deleted_at is not None:
                 raise SessionNotFound(self.id)
-            sessions.delete(tx, self._store.runtime, head)
+            sessions.delete(tx, self._store._runtime, head)
 
     def undelete(self) -> None:
         with self._store.db.write(hard=True) as tx:
@@ -599,7 +599,7 @@ class Session:
         with self._store.db.write(hard=True) as tx:
             head = heads.lock(tx, self.id, timestamps=0)
             preflight.refuse_closed(head)
-            return preflight.settle_open(tx, self._store.runtime, self.id, everywhere=True)
+            return preflight.settle_open(tx, self._store._runtime, self.id, everywhere=True)
 
 
 class Moment:

@@ -142,3 +142,44 @@ class PartRow(NamedTuple):
 
 message = Select("get_message", MessageRow)
 parts = Select("parts_of_message", PartRow)
+
+
+# ---------------------------------------------------------------- sessions, names, owners
+
+
+class SessionIdRow(NamedTuple):
+    session_id: str
+
+
+class StampsRow(NamedTuple):
+    metadata_json: str
+    archived_at: int | None
+    deleted_at: int | None
+
+
+class AliasRow(NamedTuple):
+    session_id: str
+    turn_id: str | None
+
+
+class NamespacedAliasRow(NamedTuple):
+    session_id: str
+    turn_id: str | None
+    namespace: str
+
+
+class IdRow(NamedTuple):
+    id: str
+
+
+class PromptRow(NamedTuple):
+    body: str
+
+
+session_stamps = Select("session_stamps", StampsRow)
+sessions_with_loose_rows = Select("sessions_with_loose_rows", SessionIdRow)
+alias = Select("find_alias", AliasRow)
+aliases_named = Select("find_alias_anywhere", NamespacedAliasRow)
+foreign_id = Select("find_foreign_id", IdRow)
+idle_owners = Select("idle_owners", IdRow)
+system_prompt = Select("get_prompt", PromptRow)
