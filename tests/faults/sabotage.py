@@ -130,7 +130,7 @@ def close_gives_up() -> None:
     def close(self: Any) -> None:
         if not self._closed:
             self._closed = True
-            for turn in list(self._open.values()):
+            for turn in self._turns:
                 turn.abort()
             self._owner.leave(self.db)
             self.db.close()
