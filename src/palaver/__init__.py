@@ -62,9 +62,11 @@ if TYPE_CHECKING:
         UsageConflict,
     )
     from .model import Event, Line, Page, Problem, Queued, SessionInfo, TurnInfo, Usage
+    from .opening import open
     from .permissions import Answer
     from .session import Moment, Session, StoredMessage
-    from .store import Sessions, Store, open
+    from .sessions import Sessions
+    from .store import Store
     from .turn import Turn
 
 __version__ = "0.1.0"
@@ -87,7 +89,9 @@ _HOMES = {
     "permissions": "Answer",
     "turn": "Turn",
     "session": "Moment Session StoredMessage",
-    "store": "Sessions Store open",
+    "store": "Store",
+    "sessions": "Sessions",
+    "opening": "open",
 }
 _HOME = {name: module for module, names in _HOMES.items() for name in names.split()}
 

@@ -22,14 +22,15 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from . import store as _store
+from . import opening
 from .base import arguments
 from .base.clock import monotonic
 from .errors import BadValue, HeadConflict, StoreClosed, TurnSealed
 from .model import Event, SessionInfo
 from .session import Moment, Session
 from .session_rules import SessionRules
-from .store import Sessions, Store
+from .sessions import Sessions
+from .store import Store
 from .streaming.batch import Outcome, write_chunks
 from .turn import Chunk, Turn
 
@@ -42,7 +43,7 @@ async def open(url: Any, space: str | None = None, **options: Any) -> AsyncStore
     crew = _Crew()
     lane = _Lane(crew)
     try:
-        return AsyncStore(await lane.run(partial(_store.open, url, space, **options), orphan=Store.close), lane)
+        return AsyncStore(await lane.run(partial(opening.open, url, space, **options), orphan=Store.close), lane)
     except BaseException:
         crew.disband()
         raise

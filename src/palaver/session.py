@@ -14,7 +14,7 @@ from .base.clock import monotonic
 from .base.exact_json import check_name, check_title
 from .core import read, verbs
 from .core.head_cache import FastPathMissed
-from .core.read.transcript import Message as StoredMessage
+from .core.read.transcript import Message
 from .core.runtime import Runtime
 from .db.engine import Tx
 from .errors import BadValue, StoreFull, StoreReadOnly, TurnUnsealable
@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .store import Store
     from .turn import Turn
 
+StoredMessage = Message
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 

@@ -90,10 +90,10 @@ def shared_commit_taken_for_granted() -> None:
 def threads_that_raise() -> None:
     """Housekeeping dies of an error."""
 
-    def work(self: Any, kept: Any) -> None:
+    def work(self: Any) -> None:
         raise OSError("housekeeping")
 
-    maintenance.Worker._work = work  # type: ignore[method-assign,assignment]
+    maintenance.Worker.run_due = work  # type: ignore[method-assign,assignment]
 
 
 def lock_kept() -> None:
@@ -130,7 +130,7 @@ def close_gives_up() -> None:
     def close(self: Any) -> None:
         if not self._closed:
             self._closed = True
-            for turn in list(self._open.values()):
+            for turn in self._turns:
                 turn.abort()
             self._owner.leave(self.db)
             self.db.close()

@@ -198,10 +198,10 @@ def a_trim_walks_to_the_end_of_the_session() -> None:
 
 @planted
 def close_trims_to_the_end() -> None:
-    from palaver.store import Store
+    from palaver.core.upkeep import trim_slices
 
-    trim = Store._trim
-    Store._trim = lambda self, older_than, seconds=None: trim(self, older_than)  # type: ignore[method-assign]
+    trim = trim_slices.trim
+    trim_slices.trim = lambda db, older_than, seconds=None: trim(db, older_than)
 
 
 @planted

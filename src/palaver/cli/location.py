@@ -51,7 +51,7 @@ def require(path: str) -> str:
 
 def open_store(url: str, space: str | None, *, create: bool, **options: Any) -> Store:
     from palaver.errors import NotAStore
-    from palaver.store import open_quietly
+    from palaver.opening import open_quietly
 
     if not is_server(url):
         return open_quietly(url if create else require(url), None, create=create, **options)

@@ -273,6 +273,13 @@ class SessionRow(NamedTuple):
     deleted_at: int | None
 
 
+# ---------------------------------------------------------------- sessions, names, owners
+
+
+class SessionIdRow(NamedTuple):
+    session_id: str
+
+
 class StampsRow(NamedTuple):
     metadata_json: str
     archived_at: int | None
@@ -346,3 +353,26 @@ queued = Select("find_queued", QueuedRow)
 queued_turn = Select("queued_turn", QueuedTurnRow)
 pending = Select("pending", PendingRow)
 delivery = Select("find_delivery", DeliveryRow)
+
+
+class NamespacedAliasRow(NamedTuple):
+    session_id: str
+    turn_id: str | None
+    namespace: str
+
+
+class IdRow(NamedTuple):
+    id: str
+
+
+class PromptRow(NamedTuple):
+    body: str
+
+
+session_stamps = Select("session_stamps", StampsRow)
+sessions_with_loose_rows = Select("sessions_with_loose_rows", SessionIdRow)
+alias = Select("find_alias", AliasRow)
+aliases_named = Select("find_alias_anywhere", NamespacedAliasRow)
+foreign_id = Select("find_foreign_id", IdRow)
+idle_owners = Select("idle_owners", IdRow)
+system_prompt = Select("get_prompt", PromptRow)

@@ -15,7 +15,7 @@ from typing import Any
 from ..aisdk.parts import is_tool
 from ..base import arguments, exact_json
 from ..core.read.transcript import Message
-from ..core.verbs import sessions
+from ..core.read import sessions
 from ..db.engine import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -37,7 +37,7 @@ def markdown(db: Database, session_id: str) -> Iterator[str]:
     """The page in pieces."""
     arguments.text("session_id", session_id)
     with arguments.database(db).read() as tx:
-        info = sessions.info(sessions.get_row(tx, session_id))
+        info = sessions.info(tx, session_id)
         yield from _top(info)
         turn_id = None
         for message in iterate.messages(tx, session_id):

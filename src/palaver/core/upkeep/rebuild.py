@@ -15,8 +15,9 @@ from ...db.queries import Q, Query
 from ...errors import BadValue, ChunkError, SessionNotFound, StoreError
 from ...model import Problem
 from .. import metadata
-from ..turn import open_turn
-from ..verbs.sessions import resolve
+from ..read.replay import new_fold
+from ..read.replay import replay as play
+from ..read.sessions import resolve
 
 _BEGINNINGS = ("insert_session", "import_session")
 _TABLES: dict[str, tuple[Query, Query]] = {
@@ -89,12 +90,12 @@ class _Folds:
         if begin_seq not in self._open:
             rows = self._tx.all(Q.events_of_turn, session=self._session_id, begin_seq=begin_seq)
             row = self._tx.one(Q.get_turn, turn=turn)
-            self._open[begin_seq] = (open_turn.new_fold(exact_json.parse(row[23]) if row else {}), rows, 0)
+            self._open[begin_seq] = (new_fold(exact_json.parse(row[23]) if row else {}), rows, 0)
         state, rows, at = self._open[begin_seq]
         end = at
         while end < len(rows) and rows[end][0] <= upto:
             end += 1
-        open_turn.replay(state, rows[at:end])
+        play(state, rows[at:end])
         self._open[begin_seq] = (state, rows, end)
         return state
 

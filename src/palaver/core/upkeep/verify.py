@@ -12,12 +12,12 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from hashlib import sha256
 
+from ...aisdk.parts import tool_columns
 from ...db.engine import Database, Row, Tx
 from ...db.queries import Q
 from ...model import Problem
 from .. import damage, digests
 from ..damage import parsed
-from ..turn import message_input
 from . import mending, proofs, standing, windows
 from .findings import Finding, wrong
 from .lineage import Edge, Lineage
@@ -129,5 +129,5 @@ def _columns(
     if data is None:
         (data,) = tx.one(Q.data_of_part, id=part_id) or ("",)
     part = parsed(data)
-    if not isinstance(part, dict) or part.get("type") != kind or message_input.tool_columns(part) != (call, state):
+    if not isinstance(part, dict) or part.get("type") != kind or tool_columns(part) != (call, state):
         yield wrong("columns", part_id, f"the columns of part {part_id} do not say what its data_json says")
