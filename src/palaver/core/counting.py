@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base import arguments
 from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
 from ..model import MOST, USAGE_KEYS, Usage
-from .read.heads import Thread
+
+if TYPE_CHECKING:
+    from .read.heads import Thread
 
 MOST_USD = 1e12
 _LARGE = 2**32  # tokens at once; sums of anything smaller do not get far in a lifetime
