@@ -1,11 +1,12 @@
 """Rooms whose modules are imported when they are first asked for: who only reads starts without what only writers need.
 
-A package says `__getattr__ = on_demand(__name__)`; then `verbs.begin` is the module `begin` in it. Python keeps
-the module as the package's own attribute, so this is asked once.
+A package says `__getattr__ = on_demand(__name__)`; then `verbs.begin` is the module `begin` in it. The module becomes
+the package's own attribute, so this is asked once.
 """
 
 from __future__ import annotations
 
+import sys
 from errno import EMFILE, ENFILE
 
 from ..errors import TooManyFiles
@@ -27,12 +28,14 @@ def on_demand(room: str, elsewhere: Mapping[str, str] = _NONE) -> Callable[[str]
         if name.startswith("_"):
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
         try:
-            return import_module(elsewhere.get(name, f"{room}.{name}"))
+            module = import_module(elsewhere.get(name, f"{room}.{name}"))
         except ModuleNotFoundError as error:
             raise AttributeError(f"module {room!r} has no attribute {name!r}") from error
         except OSError as error:
             if error.errno in (EMFILE, ENFILE):
                 raise TooManyFiles(name) from None
             raise
+        setattr(sys.modules[room], name, module)
+        return module
 
     return __getattr__

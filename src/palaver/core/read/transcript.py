@@ -8,7 +8,7 @@ last acknowledged chunk, however old the part's row is.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -27,6 +27,7 @@ from ..rows import HeadRow, OpenTailRow, TailRow
 from . import loose_rows, sessions
 
 _type_of = itemgetter("type")
+_PartsOf = Callable[[list[str]], list[list[Any]] | None]
 _LINE, _FIELD = "\x1e", "\x1f"
 
 
@@ -101,6 +102,23 @@ def _decoded(texts: list[str]) -> list[list[Any]] | None:
     return parts if len(parts) == len(texts) and _are_parts(parts) else None
 
 
+def _split(texts: list[str]) -> list[list[Raw]] | None:
+    """The same, each part as the text it is."""
+    joined = "[[" + "],[".join(texts) + "]]"
+    try:
+        msgspec.json.decode(joined, type=list[list[_Typed]])
+        parts = msgspec.json.decode(joined, type=list[list[Raw]])
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None
+    return parts if len(parts) == len(texts) else None
+
+
+class _Typed(msgspec.Struct):
+    """Whatever is an object with a type (see `damage.is_part`)."""
+
+    type: str
+
+
 def _are_parts(parts: list[list[Any]]) -> bool:
     """Whether all are objects with a type (see `damage.is_part`), without a look at each in Python."""
     if not set(map(type, chain.from_iterable(parts))) <= {dict}:
@@ -142,7 +160,7 @@ def read(tx: Tx, session_id: str, window: Window | None = None) -> list[Message]
     elif head.deleted_at is not None:
         messages = []
     else:
-        joined = _joined(tx, session_id, head)
+        joined = _joined(tx, session_id, head, _split)
         path = read_path(tx, head.turn_id) if joined is None else joined.messages()
         messages = path if joined is not None and joined.is_all else path + read_tail(tx, session_id)
     return messages if window is None else window.cut(messages)
@@ -151,7 +169,7 @@ def read(tx: Tx, session_id: str, window: Window | None = None) -> list[Message]
 def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
     """The whole transcript as UIMessages."""
     head = rows.head.one(tx, session=session_id)
-    joined = _joined(tx, session_id, head) if head is not None and head.deleted_at is None else None
+    joined = _joined(tx, session_id, head, _decoded) if head is not None and head.deleted_at is None else None
     if joined is None:
         return as_ui(read(tx, session_id))
     return joined.ui() if joined.is_all else joined.ui() + as_ui(read_tail(tx, session_id))
@@ -160,7 +178,7 @@ def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- joined: the engine puts a message's parts together
 
 
-def _joined(tx: Tx, session_id: str, head: HeadRow) -> _Joined | None:
+def _joined(tx: Tx, session_id: str, head: HeadRow, parts_of: _PartsOf) -> _Joined | None:
     """The path of a session whose messages are all its own, with exactly the parts that its turns list: the engine
     joins the parts of each, a fifth of the rows. None: they are not, and the entries decide."""
     if head.turn_id is None or head.relation == "fork":
@@ -173,17 +191,15 @@ def _joined(tx: Tx, session_id: str, head: HeadRow) -> _Joined | None:
     on_path = [stored[ref] for _, ref, _ in lines.messages]
     if not {type(each) for role, text, parts, _ in on_path for each in (role, text, parts)} <= {str, type(None)}:
         return None
-    texts = [codec.shown(parts or "") for _, _, parts, _ in on_path]
-    parts = _decoded(texts)
+    parts = parts_of([codec.shown(parts or "") for _, _, parts, _ in on_path])
     if parts is None or sum(map(len, parts)) != lines.parts:
         return None
-    return _Joined(lines.messages, on_path, texts, parts, len(stored) == len(on_path))
+    return _Joined(lines.messages, on_path, parts, len(stored) == len(on_path))
 
 
 class _Joined(NamedTuple):
     lines: list[tuple[str, str, str | None]]
     rows: list[Row]
-    texts: list[str]
     parts: list[list[Any]]
     is_all: bool  # the session has no other rows: there is no tail
 
@@ -197,9 +213,8 @@ class _Joined(NamedTuple):
 
     def messages(self) -> list[Message]:
         """The same as messages whose parts are the texts as stored."""
-        split = msgspec.json.decode("[[" + "],[".join(self.texts) + "]]", type=list[list[msgspec.Raw]])
         found = []
-        for (turn_id, ref, client_id), (role, text, _, at), parts in zip(self.lines, self.rows, split, strict=True):
+        for (turn_id, ref, client_id), (role, text, _, at), parts in zip(self.lines, self.rows, self.parts, strict=True):
             message = Message(ref, client_id, role, text, at, turn_id)
             message.parts = [bytes(part).decode() for part in parts]
             found.append(message)

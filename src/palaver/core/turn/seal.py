@@ -88,12 +88,13 @@ def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None) -> None:
 
 
 def _thread(before: Thread, kind: str, entries: Sequence[Entry], usage: Usage) -> Thread:
-    return Thread(
-        digests.turn(before.digest, kind, [entry.leaf for entry in entries if entry.leaf is not None]),
-        before.depth + 1,
-        before.tokens if usage is NOTHING else add_up((before.tokens, usage.total)),
-        before.messages + sum(entry.kind == "message" for entry in entries),
-    )
+    leaves, messages = list[bytes](), before.messages
+    for entry in entries:
+        messages += entry.kind == "message"
+        if entry.leaf is not None:
+            leaves.append(entry.leaf)
+    tokens = before.tokens if usage is NOTHING else add_up((before.tokens, usage.total))
+    return Thread(digests.turn(before.digest, kind, leaves), before.depth + 1, tokens, messages)
 
 
 # ---------------------------------------------------------------- an open turn ends
@@ -190,7 +191,11 @@ def usage_of(messages: list[NewMessage]) -> Usage:
 
 
 def last_answer(messages: list[NewMessage]) -> str | None:
-    return next((m.id for m in reversed(messages) if m.role == "assistant"), None)
+    answer = None
+    for message in messages:
+        if message.role == "assistant":
+            answer = message.id
+    return answer
 
 
 def _last_listed_answer(tx: Tx, entries: Sequence[Entry]) -> str | None:
