@@ -11,34 +11,7 @@ from collections.abc import Iterable
 from typing import NamedTuple
 
 from ...model import Usage, add_up
-
-
-class Edge(NamedTuple):
-    """A turn as the tree needs it."""
-
-    id: str
-    parent_id: str | None
-    session_id: str
-    base_revision: int
-    status: str
-    live: int
-    sealed_at: int | None
-    response_id: str | None
-    usage_told: int
-    input: int
-    output: int
-    reasoning: int
-    cache_read: int
-    cache_write: int
-    messages: int
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self.live) and self.sealed_at is None
-
-    @property
-    def tokens(self) -> int:
-        return Usage(self.input, self.output, self.reasoning, self.cache_read, self.cache_write).total
+from ..rows import SumsBesideParentRow, TurnEdgeRow, TurnRow
 
 
 class Sums(NamedTuple):
@@ -52,11 +25,16 @@ class Sums(NamedTuple):
         return str(tuple(self))
 
 
+def total_tokens(row: TurnEdgeRow | SumsBesideParentRow | TurnRow) -> int:
+    """What a turn used, by itself."""
+    return Usage(row.input_tokens, row.output_tokens, row.reasoning_tokens, row.cache_read, row.cache_write).total
+
+
 class Lineage:
-    def __init__(self, edges: Iterable[Edge]) -> None:
+    def __init__(self, edges: Iterable[TurnEdgeRow]) -> None:
         self.told: set[str] = set()  # messages whose usage turn.usage() told
         self.circles: list[str] = []  # a turn of each
-        self._open: dict[str, list[Edge]] = {}
+        self._open: dict[str, list[TurnEdgeRow]] = {}
         self._numbers: dict[str, int] = {}
         self._ids: list[str] = []
         self._homes: list[str] = []
@@ -64,23 +42,23 @@ class Lineage:
         self._messages: list[int] = []
         self._grow(_resolved(self._read(edges), self._numbers))
 
-    def _read(self, edges: Iterable[Edge]) -> list[str | None]:
+    def _read(self, edges: Iterable[TurnEdgeRow]) -> list[str | None]:
         """The parents, by name."""
         parents, homes = list[str | None](), dict[str, str]()
         for edge in edges:
             self._numbers[edge.id] = len(parents)
             self._ids.append(edge.id)
             self._homes.append(homes.setdefault(edge.session_id, edge.session_id))
-            self._tokens.append(edge.tokens)
+            self._tokens.append(total_tokens(edge))
             self._messages.append(edge.messages)
             parents.append(edge.parent_id)
             self._note(edge)
         return parents
 
-    def _note(self, edge: Edge) -> None:
+    def _note(self, edge: TurnEdgeRow) -> None:
         if edge.response_id and edge.usage_told:
             self.told.add(edge.response_id)
-        if edge.is_open:
+        if edge.live and edge.sealed_at is None:
             self._open.setdefault(edge.session_id, []).append(edge)
 
     def _grow(self, parents: list[int]) -> None:
@@ -132,7 +110,7 @@ class Lineage:
         depth = self._depths[number]
         return Sums(depth, self._tokens[number], self._messages[number]) if depth else None
 
-    def open_turns(self, session_id: str) -> list[Edge]:
+    def open_turns(self, session_id: str) -> list[TurnEdgeRow]:
         return self._open.get(session_id, [])
 
 
