@@ -8,26 +8,9 @@ is cut at one of its turns, which is kept to be named. Memory goes with the numb
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from ...model import Usage, add_up
-from ..rows import SumsBesideParentRow, TurnEdgeRow, TurnRow
-
-
-class Sums(NamedTuple):
-    """What a turn adds up from its root."""
-
-    depth: int
-    tokens: int
-    messages: int
-
-    def __str__(self) -> str:
-        return str(tuple(self))
-
-
-def total_tokens(row: TurnEdgeRow | SumsBesideParentRow | TurnRow) -> int:
-    """What a turn used, by itself."""
-    return Usage(row.input_tokens, row.output_tokens, row.reasoning_tokens, row.cache_read, row.cache_write).total
+from ..rows import TurnEdgeRow
+from .rules import Sums, total_tokens
 
 
 class Lineage:
@@ -81,9 +64,9 @@ class Lineage:
         if parent < 0:
             self._depths[turn] = 0 if is_cut else 1
         elif self._depths[parent]:
-            self._depths[turn] = self._depths[parent] + 1
-            self._tokens[turn] = add_up((self._tokens[turn], self._tokens[parent]))
-            self._messages[turn] += self._messages[parent]
+            above = Sums(self._depths[parent], self._tokens[parent], self._messages[parent])
+            own = above.and_then(self._tokens[turn], self._messages[turn])
+            self._depths[turn], self._tokens[turn], self._messages[turn] = own
 
     def __len__(self) -> int:
         return len(self._ids)

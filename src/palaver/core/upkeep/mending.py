@@ -16,11 +16,12 @@ from ...base import exact_json
 from ...base.clock import now_ms
 from ...db.engine import Database, Tx
 from ...db.queries import Q
-from ...model import Usage, add_up
+from ...model import Usage
 from .. import damage, metadata, rows
 from ..read import previews
 from ..turn import open_turn, response
-from .lineage import Lineage, Sums, View, total_tokens
+from .lineage import Lineage, View
+from .rules import Sums, total_tokens
 
 _BATCH = 100  # repairs in one transaction
 
@@ -93,8 +94,8 @@ def thread(turn_id: str) -> Repair:
     def repair(locked: Locked) -> None:
         row = rows.sums_beside_parent.one(locked.tx, turn=turn_id)
         if row is not None:
-            tokens = add_up((row.parent_tokens, total_tokens(row)))
-            right = Sums(row.parent_depth + 1, tokens, row.parent_messages + row.messages)
+            parent = Sums(row.parent_depth, row.parent_tokens, row.parent_messages)
+            right = parent.and_then(total_tokens(row), row.messages)
             locked.tx.defer(Q.set_thread, turn=turn_id, **right._asdict())
 
     return repair

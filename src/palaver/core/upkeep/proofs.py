@@ -3,16 +3,16 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any
 
 from ...db.engine import Tx
 from ...db.queries import Q
-from .. import damage, digests, metadata, rows
+from .. import damage, rows
 from ..settle import recovery
 from ..turn import open_turn
 from . import mending, windows
 from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage
+from .rules import Flaw, TurnProof
 
 
 def prove(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
@@ -66,42 +66,21 @@ class _Proof:
         self._row, self._lineage = row, lineage
         self._is_aside = row.sealed_at is not None and row.digest is None  # it could not be sealed
         self._is_sealed = row.sealed_at is not None and not self._is_aside
-        self._message: str | None = None  # the one whose parts come by
-        self._leaves: list[bytes] = []
+        self._proof = TurnProof(row.id, is_sealed=self._is_sealed)
         self._messages: set[str] = set()  # that have a row
         self._parts: set[str] = set()
 
     def take(self, tx: Tx, line: rows.StoredEntryRow) -> Iterator[Finding]:
-        if line.leaf is not None:
-            self._leaves.append(line.leaf)
         if line.kind == "message" and line.size is not None:
             self._messages.add(line.ref)
         if line.kind == "part":
             self._parts.add(line.ref)
-        if line.kind != "result" and (line.leaf is not None or self._is_sealed):
-            self._message = line.ref if line.kind == "message" else self._message
-            yield from self._leaf(tx, line)
-
-    def _leaf(self, tx: Tx, line: rows.StoredEntryRow) -> Iterator[Finding]:
-        kind, ref = line.kind, line.ref
-        if line.leaf is None or line.salt is None:
-            yield wrong("altered", ref, f"the {kind} {ref} is sealed without its {'salt' if line.leaf else 'leaf'}")
-            return
-        if kind == "part" and line.size is not None and line.message_id != self._message:
-            yield wrong("altered", ref, f"part {ref} was moved from message {self._message} to {line.message_id}")
-        stored = _stored(tx, line)
-        if stored is None or line.name is None:
-            yield wrong("missing", ref, f"the {kind} {ref} is listed but its row is gone")
-        elif digests.leaf(line.salt, damage.as_text(line.name), self._given(line, stored)) != line.leaf:
-            yield wrong("altered", ref, f"the {kind} {ref} is not what was written: its digest does not fit")
-        if kind == "part" and stored is not None and not damage.is_part(stored):
-            yield wrong("json", ref, f"part {ref} cannot be read: it is not a JSON object with a type")
-
-    def _given(self, line: rows.StoredEntryRow, stored: Any) -> Any:
-        """As the caller gave it."""
-        if line.kind == "part" or not isinstance(stored, str):
-            return stored
-        return metadata.strip_owned(stored, usage_told=line.ref in self._lineage.told)
+        stored = _stored(tx, line) if self._proof.covers(line) else None
+        for flaw, what in self._proof.take(line, stored, usage_told=line.ref in self._lineage.told):
+            yield wrong("missing" if flaw is Flaw.NO_ROW else "altered", line.ref, what)
+        is_proved = line.leaf is not None and line.salt is not None
+        if line.kind == "part" and is_proved and stored is not None and not damage.is_part(stored):
+            yield wrong("json", line.ref, f"part {line.ref} cannot be read: it is not a JSON object with a type")
 
     def compare(self, message_id: str, part_id: str) -> Iterator[Finding]:
         """Parts that another program added to a message after it was sealed: its readers see them, ours do not."""
@@ -122,8 +101,10 @@ class _Proof:
         row = self._row
         if row.parent_id and row.parent_sealed_at is None:
             yield wrong("parent", row.id, f"turn {row.id} has a parent {row.parent_id} that is not a sealed turn")
-        elif digests.turn(row.parent_digest, row.kind, self._leaves) != row.digest:
-            yield wrong("digest", row.id, f"the digest of turn {row.id} does not fit its lines and its parent")
+            return
+        flaw = self._proof.digest_flaw(row.kind, row.digest, row.parent_digest)
+        if flaw:
+            yield wrong("digest", row.id, flaw)
 
     def _thread(self) -> Iterator[Finding]:
         row, right = self._row, self._lineage.sums(self._row.id)

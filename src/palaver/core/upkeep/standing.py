@@ -14,11 +14,12 @@ from typing import NamedTuple
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import Usage
-from .. import damage, heads, metadata, rows
+from .. import damage, metadata, rows
 from ..read import previews
 from . import mending, windows
 from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage, View
+from .rules import ReflogProof
 
 
 class Message(NamedTuple):
@@ -203,27 +204,25 @@ def _preview(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
 
 
 def _reflog(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
-    first = last = None
-    is_whole, link, revision = True, b"", -1
-    for last in _moves(tx, row.id):
-        first = first or last
-        right = heads.line_link(
-            link, row.id, last.seq, last.kind, last.turn_id, last.revision, last.at, last.ref_seq, last.reason
-        )
-        if is_whole and (right != last.link or last.revision != revision + 1):
-            is_whole = False
-            yield wrong("reflog", row.id, f"line {last.seq} of the reflog is not what was written")
-        link, revision = last.link, last.revision
-    if is_whole and (last is None or (last.turn_id, last.revision) != (row.turn_id, row.revision)):
-        yield wrong("head", row.id, "the head is not where the last line of its reflog left it")
-    if last is not None and last.seq > row.event_seq:
+    proof, is_whole = ReflogProof(row.id), True
+    for line in _reflog_lines(tx, row.id):
+        flaw = proof.take(line)
+        if flaw and is_whole:  # what stands after it cannot be told apart
+            yield wrong("reflog", row.id, flaw)
+        is_whole = is_whole and not flaw
+    flaw = proof.head_flaw(row.turn_id, row.revision)
+    if flaw and is_whole:
+        yield wrong("head", row.id, flaw)
+    last = proof.number_after(row.event_seq)
+    if last is not None:
         newest = tx.one(Q.max_event, session=row.id)
-        yield wrong("numbers", row.id, f"event numbers go to {last.seq}, the head says {row.event_seq} ({newest})")
-    if first is not None and first.reason is not None and first.reason != f"agent {row.agent}":
-        yield wrong("agent", row.id, f"the session was opened with {first.reason}, its row says {row.agent!r}")
+        yield wrong("numbers", row.id, f"event numbers go to {last}, the head says {row.event_seq} ({newest})")
+    opened = proof.first.reason if proof.first else None
+    if opened is not None and opened != f"agent {row.agent}":
+        yield wrong("agent", row.id, f"the session was opened with {opened}, its row says {row.agent!r}")
 
 
-def _moves(tx: Tx, session_id: str) -> Iterator[rows.ReflogRow]:
+def _reflog_lines(tx: Tx, session_id: str) -> Iterator[rows.ReflogRow]:
     after = windows.BEFORE_ALL
     while True:
         found = rows.reflog_page.all(tx, session=session_id, after=after, limit=windows.ROWS)

@@ -10,15 +10,14 @@ memory with the number of its turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 
 from ...db.engine import Database, Tx
 from ...db.queries import Q
 from ...model import Problem
-from .. import damage, digests, rows
+from .. import damage, rows
 from ..damage import parsed
 from ..turn import message_input
-from . import mending, proofs, standing, windows
+from . import mending, proofs, rules, standing, windows
 from .findings import Finding, wrong
 from .lineage import Lineage
 
@@ -127,5 +126,5 @@ def _prompt(tx: Tx, row: rows.PromptRow) -> Iterator[Finding]:
     body = row.body
     if body is None:
         (body,) = tx.one(Q.get_prompt, digest=row.digest) or ("",)
-    if sha256(digests.bytes_of(body)).hexdigest() != row.digest:
+    if not rules.prompt_fits(row.digest, body):
         yield wrong("prompt", row.digest, f"the system prompt {row.digest} is not what it is named by")
