@@ -105,7 +105,7 @@ class SessionName(_ParamType):
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from .commands.completion import sessions
+        from .suggest import sessions  # a command that runs completes nothing
 
         return sessions(ctx, incomplete)
 
