@@ -54,7 +54,7 @@ class Call:
         if self.json:
             self.screen.json(value)
         else:
-            self.screen.say(self.screen.safe(sentence))
+            self.screen.say(self.screen.sanitized(sentence))
 
 
 class Command(click.Command):

@@ -82,6 +82,6 @@ def _report(call: Call, path: str, opens: bool, findings: list[Finding]) -> None
 
 def _print(screen: Screen, finding: Finding) -> None:
     mark, style = ("!!", "bold red") if finding.todo else ("ok", "green")
-    screen.say(f"{screen.paint(mark, style)} {finding.check}: {screen.safe(finding.what)}")
+    screen.say(f"{screen.paint(mark, style)} {finding.check}: {screen.sanitized(finding.what)}")
     if finding.todo:
-        screen.say(f"   -> {screen.safe(finding.todo)}")
+        screen.say(f"   -> {screen.sanitized(finding.todo)}")

@@ -34,7 +34,7 @@ def print_list(screen: Screen, found: list[Listed], *, more: bool) -> None:
             (name, "yellow"),
             (f" {when}", "dim"),
             f" {one.turns:>{len(turns)}} {agent} ",
-            (_marks(one) + screen.safe(one.label), "dim" if one.archived else "bold"),
+            (_marks(one) + screen.sanitized(one.label), "dim" if one.archived else "bold"),
         )
     if more:
         screen.line((f"more: --limit {2 * len(found)}", "dim"))
@@ -42,8 +42,8 @@ def print_list(screen: Screen, found: list[Listed], *, more: bool) -> None:
 
 def _cells(screen: Screen, one: Listed) -> list[str]:
     shown = short(one.id) if screen.tty else one.id
-    agent = screen.fit(screen.safe(one.agent), max(4, screen.width // 6))
-    return [screen.safe(shown), age(one.updated_at), str(one.turns), agent]
+    agent = screen.fit(screen.sanitized(one.agent), max(4, screen.width // 6))
+    return [screen.sanitized(shown), age(one.updated_at), str(one.turns), agent]
 
 
 def _marks(one: Listed) -> str:
