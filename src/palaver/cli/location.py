@@ -1,4 +1,4 @@
-"""Where the store is: `--store`, else PALAVER_STORE, else palaver.db in PALAVER_HOME, else in ~/.palaver.
+"""The location of the store: `--store`, else PALAVER_STORE, else palaver.db in PALAVER_HOME, else in ~/.palaver.
 
 A space of a Postgres database is named behind its address, `postgresql://host/database#acme`; or by `--space`, else by
 PALAVER_SPACE. A command that only looks never makes a store: it says that there is none.

@@ -14,8 +14,8 @@ from typing import Any
 
 from ..aisdk.parts import is_tool
 from ..base import arguments, exact_json
-from ..core.read.transcript import Message
 from ..core.read import sessions
+from ..core.read.transcript import Message
 from ..db.engine import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue

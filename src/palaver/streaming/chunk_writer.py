@@ -134,7 +134,7 @@ class ChunkWriter:
         self.dirty.difference_update(written)
 
     def set_waiting(self, tx: Tx) -> None:
-        """Nobody writes the turn from here on, until it is resumed. The caller counts the fence up once that is committed."""
+        """Nobody writes the turn from here on, until it is resumed. After the commit the caller counts the fence up."""
         state = self.state
         if tx.run(Q.set_status, status="waiting", owner=None, turn=state.id, fence=state.fence) != 1:
             raise open_turn.sealed_error(tx, state.id)

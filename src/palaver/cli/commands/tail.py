@@ -50,7 +50,8 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
     one line per event from here on; the messages that are there already are `palaver show`'s."""
     store, found = call.session(session, readonly=True)
     messages, seq = found.snapshot()
-    signs = None if address.is_server(call.where[0]) else store.path + "-owners"
+    url, _ = call.where
+    signs = None if address.is_server(url) else store.path + "-owners"
     follower = Follower(store, found, seq, signs)
     follower.on_silence = lambda: say_aside(_UNKNOWN, json=call.json)
     screen = call.screen

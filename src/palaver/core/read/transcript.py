@@ -214,7 +214,9 @@ class _Joined(NamedTuple):
     def messages(self) -> list[Message]:
         """The same as messages whose parts are the texts as stored."""
         found = []
-        for (turn_id, ref, client_id), (role, text, _, at), parts in zip(self.lines, self.rows, self.parts, strict=True):
+        for (turn_id, ref, client_id), (role, text, _, at), parts in zip(
+            self.lines, self.rows, self.parts, strict=True
+        ):
             message = Message(ref, client_id, role, text, at, turn_id)
             message.parts = [bytes(part).decode() for part in parts]
             found.append(message)

@@ -56,7 +56,7 @@ SELECT seq, turn_id FROM reflog WHERE session_id = :session AND seq > :after ORD
 
 -- name: events_between
 -- Without their data: how large it is.
-SELECT seq, kind, turn, octet_length(data) FROM events
+SELECT seq, kind, turn, octet_length(data) AS size FROM events
  WHERE session_id = :session AND seq > :after AND seq < :before ORDER BY seq LIMIT :limit;
 
 -- name: trim_chunks
@@ -81,7 +81,7 @@ SELECT CAST(:session AS TEXT), coalesce(max(j.seq), 0) + 1, :statement, :data FR
 
 -- name: streaming_response
 -- The open turn whose response a message is.
-SELECT t.begin_seq, t.usage_told, t.id FROM turn_entries e
+SELECT t.begin_seq, t.usage_told, t.id AS turn_id FROM turn_entries e
   JOIN turns t ON t.id = e.turn_id AND t.response_id = e.ref AND t.sealed_at IS NULL
  WHERE e.ref = :message AND e.kind = 'message';
 
@@ -108,7 +108,7 @@ SELECT session_id FROM chat_messages WHERE id = :id;
 
 -- name: streamed_part
 -- The open turn that a part streams in, and its place there.
-SELECT t.begin_seq, p."index", t.id FROM chat_parts p
+SELECT t.begin_seq, p."index", t.id AS turn_id FROM chat_parts p
   JOIN turn_entries e ON e.ref = p.message_id AND e.kind = 'message'
   JOIN turns t ON t.id = e.turn_id AND t.response_id = p.message_id AND t.sealed_at IS NULL
  WHERE p.id = :id;

@@ -290,9 +290,10 @@ SELECT e.seq, coalesce(octet_length(m.metadata_json), 0) + coalesce(octet_length
 
 -- name: import_lines
 -- A turn's lines beside the rows that they are about; `told`: the store added usage to the message.
-SELECT e.kind, e.ref, e.salt, e.leaf, coalesce(m.role, p.type), coalesce(m.metadata_json, p.data_json),
+SELECT e.kind, e.ref, e.salt, e.leaf, coalesce(m.role, p.type) AS name,
+       coalesce(m.metadata_json, p.data_json) AS stored,
        (SELECT max(t.usage_told) FROM turn_entries o JOIN turns t ON t.id = o.turn_id AND t.response_id = e.ref
-         WHERE e.kind = 'message' AND o.ref = e.ref AND o.kind = 'message'), p.message_id
+         WHERE e.kind = 'message' AND o.ref = e.ref AND o.kind = 'message') AS usage_told, p.message_id
   FROM turn_entries e
   LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
   LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
