@@ -32,6 +32,7 @@ from .errors import (
     TurnUnsealable,
 )
 from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
+from .watcher import News
 
 if TYPE_CHECKING:
     from . import session_rules
@@ -210,7 +211,7 @@ class Session:
         return self._follow(self.cursor() if after is None else arguments.whole("after", after), timeout)
 
     def _follow(self, cursor: int, timeout: float | None) -> Iterator[Event]:
-        with self._store.db.watch() as watch:
+        with News(self._store._watcher, self.id) as news:
             quiet_since = monotonic()
             while True:
                 with self._store.db.read() as tx:
@@ -224,7 +225,7 @@ class Session:
                 left = None if timeout is None else timeout - (monotonic() - quiet_since)
                 if left is not None and left <= 0:
                     return
-                watch.wait(left)
+                news.wait(left)
 
     def path(self) -> list[TurnInfo]:
         """The turns from the root to the head."""
