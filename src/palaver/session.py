@@ -19,6 +19,7 @@ from .core.runtime import Runtime
 from .db.engine import Tx
 from .errors import BadValue, StoreFull, StoreReadOnly, TurnUnsealable
 from .model import Event, Line, Queued, SessionInfo, TurnInfo
+from .watcher import News
 
 if TYPE_CHECKING:
     from .core.turn.message_input import NewMessage
@@ -150,7 +151,7 @@ class Session:
         return self._follow(self.cursor() if after is None else arguments.whole("after", after), timeout)
 
     def _follow(self, cursor: int, timeout: float | None) -> Iterator[Event]:
-        with self._store.db.watch() as watch:
+        with News(self._store._watcher, self.id) as news:
             quiet_since = monotonic()
             while True:
                 found = self._read(read.events.since, cursor, 1_000)
@@ -163,7 +164,7 @@ class Session:
                 left = None if timeout is None else timeout - (monotonic() - quiet_since)
                 if left is not None and left <= 0:
                     return
-                watch.wait(left)
+                news.wait(left)
 
     def path(self) -> list[TurnInfo]:
         """The turns from the root to the head."""

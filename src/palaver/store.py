@@ -23,6 +23,7 @@ from .model import Problem
 from .open_turns import OpenTurns
 from .sessions import Sessions
 from .streaming.save_policy import SavePolicy
+from .watcher import Watcher
 
 if TYPE_CHECKING:
     from .core.turn.open_turn import OpenTurn
@@ -56,6 +57,7 @@ class Store:
         self._owner = Owner(engine.life)
         self._runtime = Runtime(self._owner.is_dead)
         self.sessions = Sessions(self)
+        self._watcher = Watcher(self.db)
         self._closed, self._pid = False, os.getpid()
         trim = jobs.Trim(trim_slices.Slices(self.db, trim_after), trim_after)
         recover = jobs.Recover(self.recover, recover_every, trim)
@@ -80,7 +82,9 @@ class Store:
         self._closed = True
         self._maintenance.end()
         with ExitStack() as stack:  # whatever fails, everything is let go of
+            stack.callback(self._watcher.wake_all)  # followers find it closed
             stack.callback(self.db.close)
+            stack.callback(self._watcher.end)
             stack.callback(self._owner.leave, self.db)
             if self._turns.have_been:  # what is left to trim after a moment is the next store's work
                 stack.callback(trim_slices.trim, self.db, self._trim_after, _CLOSING)

@@ -20,7 +20,7 @@ LAYERS = [
     {"streaming", "exports"},
     {
         *("turn", "session", "session_rules", "sessions", "store", "recording", "aio", "copying", "directory"),
-        *("opening", "open_turns", "liveness", "jobs", "maintenance", "__init__"),
+        *("opening", "open_turns", "liveness", "jobs", "maintenance", "watcher", "__init__"),
     },
     {"cli", "testing", "__main__"},
 ]

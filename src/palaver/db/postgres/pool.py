@@ -37,9 +37,9 @@ class Pool:
     def is_closed(self) -> bool:
         return self._closed.is_set()
 
-    def connect(self) -> psycopg.Connection[Row]:
-        """A new connection. While the server is away it is tried again, until the timeout."""
-        deadline = monotonic() + self._timeout
+    def connect(self, *, once: bool = False) -> psycopg.Connection[Row]:
+        """A new connection. While the server is away it is tried again, until the timeout; or once."""
+        deadline = monotonic() + (0 if once else self._timeout)
         while True:
             try:
                 return self._address.connect(self._timeout)

@@ -298,8 +298,11 @@ class SqliteDatabase:
             finally:
                 self._lock.release()
         if self._watchers:
-            with self._written:
-                self._written.notify_all()
+            self.wake_watchers()
+
+    def wake_watchers(self) -> None:
+        with self._written:
+            self._written.notify_all()
 
     def wait_for_writer(self, seconds: float) -> None:
         """Until a writer of this process leaves, or so long."""
@@ -409,7 +412,10 @@ class SqliteDatabase:
         return connection
 
     def give_back(self, connection: apsw.Connection) -> None:
-        self._readers.append(connection)
+        if self._closed and self._forks == _forks:
+            connection.close()
+        else:
+            self._readers.append(connection)
 
     def explain(self, error: Exception) -> NoReturn:
         if isinstance(error, apsw.ReadOnlyError):

@@ -121,6 +121,9 @@ class ReadOnlyDatabase:
     def wait_for_writer(self, seconds: float) -> None:
         self._closed.wait(seconds)
 
+    def wake_watchers(self) -> None:
+        """There is no writer here that they wait for: they look within milliseconds."""
+
     def stamp(self) -> int:
         """Another number: somebody has written."""
         self.refuse_closed()
