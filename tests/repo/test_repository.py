@@ -12,7 +12,8 @@ import apsw
 import pytest
 
 import palaver
-from palaver.db.queries import Q, Queries, schema
+from palaver.db import schema
+from palaver.db.queries import Q, Queries
 
 REPO = Path(__file__).parent.parent.parent
 SOURCE = Path(palaver.__file__).parent
@@ -39,7 +40,7 @@ def test_every_statement_that_code_names_exists_and_every_statement_is_used() ->
 
 def test_every_statement_compiles_on_the_schema() -> None:
     connection = apsw.Connection(":memory:")
-    connection.execute(schema())
+    connection.execute(schema.text())
     for query in Q:
         connection.execute("EXPLAIN " + query.text, (None,) * len(query.names)).fetchall()
 

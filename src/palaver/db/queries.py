@@ -3,6 +3,10 @@
 Parameters are written `:name` and bound by position; their order is recorded here once. One text serves both
 engines; `greatest(` is spelled `max(` on SQLite, `least(` `min(`. `only_text(x)` is x where that is a text, and else no
 JSON: a column of SQLite may hold anything.
+
+What several statements share is written once: `{columns turns}` are all columns of a table, in the order of schema.sql,
+`{values turns}` a parameter for each, `{sets turns}` an assignment to each but the key, and `{put turns}` an INSERT of
+all of them that leaves a row alone which is there.
 """
 
 from __future__ import annotations
@@ -20,6 +24,7 @@ _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _HEADER = re.compile(r"^-- name: (\w+)\s*$", re.MULTILINE)
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _COMMENT = re.compile(r"--[^\n]*")
+_SHARED = re.compile(r"\{(\w+) (\w+)\}")
 ONLY_TEXT = re.compile(r"only_text\(([^()]+)\)")
 
 
@@ -61,6 +66,23 @@ def for_sqlite(text: str) -> str:
     return words.replace("greatest(", "max(").replace("least(", "min(").rstrip("; ") + ";"
 
 
+def _of_table(found: re.Match[str]) -> str:
+    """What a statement that names every column of a table has in the place of `{columns turns}`."""
+    from . import schema  # asked for by what exports and restores, and not to open a store
+
+    table = schema.current().tables[found[2]]
+    columns = ", ".join(column.quoted for column in table.columns)
+    values = ", ".join(f":{column.name}" for column in table.columns)
+    if found[1] == "columns":
+        return columns
+    if found[1] == "values":
+        return values
+    if found[1] == "sets":
+        return ", ".join(f"{column.quoted} = :{column.name}" for column in table.columns if not column.is_key)
+    assert found[1] == "put", found[0]
+    return f"INSERT INTO {table.name} ({columns}) VALUES ({values}) ON CONFLICT ({', '.join(table.key)}) DO NOTHING"
+
+
 class Queries:
     """All named statements, as attributes; each is made ready when it is first used."""
 
@@ -76,16 +98,12 @@ class Queries:
         body = self._bodies.get(name)
         if body is None:
             raise AttributeError(f"no statement is named {name}")
+        body = _SHARED.sub(_of_table, body)
         query = self.__dict__[name] = Query(name, for_sqlite(body), body)
         return query
 
     def __iter__(self) -> Iterator[Query]:
         return (getattr(self, name) for name in self._bodies)
-
-
-def statements(text: str) -> Iterator[str]:
-    """The statements of a schema or migration file, comments dropped."""
-    return (statement.strip() for statement in _COMMENT.sub("", text).split(";") if statement.strip())
 
 
 def _load() -> Queries:
@@ -96,16 +114,6 @@ def _load() -> Queries:
 def _read(path: str) -> str:
     with open(path, encoding="utf-8") as file:
         return file.read()
-
-
-def schema() -> str:
-    return _read(os.path.join(_SQL, "schema.sql"))
-
-
-def migrations() -> list[tuple[str, str]]:
-    """(name, text) of every migration, in order. The first is the schema that the others start from."""
-    folder = os.path.join(_SQL, "migrations")
-    return [(name.removesuffix(".sql"), _read(os.path.join(folder, name))) for name in sorted(os.listdir(folder))]
 
 
 Q = _load()

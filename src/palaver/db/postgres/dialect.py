@@ -11,18 +11,14 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..queries import ONLY_TEXT, Query, statements
+from ..queries import ONLY_TEXT, Query
+from ..schema import statements
 
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _OURS = re.compile(r"-- postgres: ([^\n]*)")
 _COMMENT = re.compile(r"--[^\n]*")
-_TYPES = {
-    r"\bTEXT\b": 'TEXT COLLATE "C"',
-    r"\bINTEGER\b": "BIGINT",
-    r"\bREAL\b": "DOUBLE PRECISION",
-    r"\bBLOB\b": "BYTEA",
-    r"\) WITHOUT ROWID": ")",
-}
+TYPES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA"}
+_TYPE = re.compile(rf"\b({'|'.join(TYPES)})\b")
 LOCK = (
     "SELECT EXISTS (SELECT 1 FROM chat_messages m WHERE m.session_id = h.session_id AND m.created_at > h.last_at)"
     " FROM heads h WHERE h.session_id = $1 FOR UPDATE"
@@ -95,6 +91,6 @@ def schema(text: str) -> list[str]:
 
 
 def _retyped(statement: str) -> str:
-    for ours, theirs in _TYPES.items():
-        statement = re.sub(ours, theirs, statement)
-    return statement
+    """Text sorts by its bytes, whatever the database's language."""
+    statement = _TYPE.sub(lambda found: TYPES[found[1]] + (' COLLATE "C"' if found[1] == "TEXT" else ""), statement)
+    return statement.replace(") WITHOUT ROWID", ")")

@@ -187,7 +187,9 @@ class SqliteDatabase:
         if not self._create:
             migrate.refuse_strangers(connection, self.name)
         if migrate.version_of(connection) == 0:
-            migrate.refuse_misfits(connection)
+            from .. import shape  # only a file that is not ours yet is looked at so closely
+
+            shape.refuse_misfits(connection)
 
     def _open_queue(self) -> WriteQueue:
         refuse_link(self.name + "-owners")

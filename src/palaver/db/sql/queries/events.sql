@@ -114,44 +114,22 @@ SELECT t.begin_seq, p."index", t.id FROM chat_parts p
  WHERE p.id = :id;
 
 -- name: rows_of_session_messages
-SELECT id, session_id, role, metadata_json, created_at, updated_at FROM chat_messages
- WHERE session_id = :session ORDER BY created_at, id;
+SELECT {columns chat_messages} FROM chat_messages WHERE session_id = :session ORDER BY created_at, id;
 
 -- name: rows_of_session_parts
-SELECT id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-  FROM chat_parts WHERE session_id = :session ORDER BY message_id, "index";
+SELECT {columns chat_parts} FROM chat_parts WHERE session_id = :session ORDER BY message_id, "index";
 
 -- name: restore_session
-INSERT INTO chat_sessions (
-    id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
-    prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
-    created_at, updated_at, archived_at
-) VALUES (
-    :id, :agent, :workspace_root, :model_json, :parent_id, :parent_message_id, :permissions_json, :metadata_json,
-    :prompt_tokens, :completion_tokens, :reasoning_tokens, :cache_read, :cache_write, :total_tokens, :cost_usd,
-    :created_at, :updated_at, :archived_at
-) ON CONFLICT (id) DO UPDATE SET
-    agent = :agent, workspace_root = :workspace_root, model_json = :model_json, parent_id = :parent_id,
-    parent_message_id = :parent_message_id, permissions_json = :permissions_json, metadata_json = :metadata_json,
-    prompt_tokens = :prompt_tokens, completion_tokens = :completion_tokens, reasoning_tokens = :reasoning_tokens,
-    cache_read = :cache_read, cache_write = :cache_write, total_tokens = :total_tokens, cost_usd = :cost_usd,
-    created_at = :created_at, updated_at = :updated_at, archived_at = :archived_at;
+INSERT INTO chat_sessions ({columns chat_sessions}) VALUES ({values chat_sessions})
+ON CONFLICT (id) DO UPDATE SET {sets chat_sessions};
 
 -- name: restore_message
-INSERT INTO chat_messages (id, session_id, role, metadata_json, created_at, updated_at)
-VALUES (:id, :session_id, :role, :metadata_json, :created_at, :updated_at)
-ON CONFLICT (id) DO UPDATE SET
-    session_id = :session_id, role = :role, metadata_json = :metadata_json, created_at = :created_at,
-    updated_at = :updated_at;
+INSERT INTO chat_messages ({columns chat_messages}) VALUES ({values chat_messages})
+ON CONFLICT (id) DO UPDATE SET {sets chat_messages};
 
 -- name: restore_part
-INSERT INTO chat_parts (
-    id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-) VALUES (
-    :id, :message_id, :session_id, :index, :type, :data_json, :tool_call_id, :tool_state, :created_at, :updated_at
-) ON CONFLICT (id) DO UPDATE SET
-    message_id = :message_id, session_id = :session_id, "index" = :index, type = :type, data_json = :data_json,
-    tool_call_id = :tool_call_id, tool_state = :tool_state, created_at = :created_at, updated_at = :updated_at;
+INSERT INTO chat_parts ({columns chat_parts}) VALUES ({values chat_parts})
+ON CONFLICT (id) DO UPDATE SET {sets chat_parts};
 
 -- name: any_session
 SELECT 1 FROM chat_sessions LIMIT 1;

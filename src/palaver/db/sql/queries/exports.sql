@@ -44,10 +44,7 @@ SELECT t.id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
  ORDER BY t.begin_seq, t.id LIMIT 1;
 
 -- name: export_session
-SELECT id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
-       prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
-       created_at, updated_at, archived_at
-  FROM chat_sessions WHERE id = :session;
+SELECT {columns chat_sessions} FROM chat_sessions WHERE id = :session;
 
 -- name: export_head
 -- Chunks that are yet to be trimmed are not exported: the floor is what it will be.
@@ -60,8 +57,7 @@ SELECT session_id, turn_id, prev_turn_id, revision, event_seq,
   FROM heads WHERE session_id = :session;
 
 -- name: export_reflog
-SELECT session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link
-  FROM reflog WHERE session_id = :session AND seq > :after ORDER BY seq LIMIT :limit;
+SELECT {columns reflog} FROM reflog WHERE session_id = :session AND seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: export_turn
 -- The owner is a process of this machine: it means nothing elsewhere.
@@ -71,8 +67,7 @@ SELECT id, parent_id, session_id, base_revision, begin_seq, kind, status, NULL, 
   FROM turns WHERE id = :turn;
 
 -- name: export_entries
-SELECT turn_id, seq, kind, ref, client_id, salt, leaf
-  FROM turn_entries WHERE turn_id = :turn AND seq > :after ORDER BY seq LIMIT :limit;
+SELECT {columns turn_entries} FROM turn_entries WHERE turn_id = :turn AND seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: export_message_keys
 SELECT created_at, id FROM chat_messages
@@ -80,7 +75,7 @@ SELECT created_at, id FROM chat_messages
  ORDER BY created_at, id LIMIT :limit;
 
 -- name: export_message
-SELECT id, session_id, role, metadata_json, created_at, updated_at FROM chat_messages WHERE id = :id;
+SELECT {columns chat_messages} FROM chat_messages WHERE id = :id;
 
 -- name: export_part_keys
 SELECT "index", id FROM chat_parts
@@ -88,8 +83,7 @@ SELECT "index", id FROM chat_parts
  ORDER BY "index", id LIMIT :limit;
 
 -- name: export_part
-SELECT id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-  FROM chat_parts WHERE id = :id;
+SELECT {columns chat_parts} FROM chat_parts WHERE id = :id;
 
 -- name: export_event_sizes
 SELECT seq, octet_length(data) FROM events
@@ -99,63 +93,42 @@ SELECT seq, octet_length(data) FROM events
  ORDER BY seq LIMIT :limit;
 
 -- name: export_events
-SELECT session_id, seq, kind, turn, data, at
-  FROM events WHERE session_id = :session AND seq > :after AND seq <= :upto
+SELECT {columns events} FROM events
+ WHERE session_id = :session AND seq > :after AND seq <= :upto
    AND NOT (kind = 'chunk' AND turn IN (
        SELECT t.begin_seq FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL))
  ORDER BY seq;
 
 -- name: export_copies
-SELECT copy_id, session_id, message_id FROM copies
+SELECT {columns copies} FROM copies
  WHERE session_id = :session AND message_id >= :message AND (message_id > :message OR copy_id > :after)
  ORDER BY message_id, copy_id LIMIT :limit;
 
 -- name: export_aliases
-SELECT namespace, name, session_id, turn_id, created_at, reason
-  FROM aliases WHERE session_id = :session ORDER BY namespace, name;
+SELECT {columns aliases} FROM aliases WHERE session_id = :session ORDER BY namespace, name;
 
 -- name: export_has_foreign_ids
 SELECT 1 FROM foreign_ids LIMIT 1;
 
 -- name: export_foreign_ids
-SELECT origin, scope, foreign_id, id FROM foreign_ids WHERE id = :id ORDER BY origin, scope, foreign_id;
+SELECT {columns foreign_ids} FROM foreign_ids WHERE id = :id ORDER BY origin, scope, foreign_id;
 
 -- name: export_prompt
-SELECT digest, body, created_at FROM system_prompts WHERE digest = :digest;
+SELECT {columns system_prompts} FROM system_prompts WHERE digest = :digest;
 
 -- Rows as an import takes them in. No row changed: the key is taken, or what the row belongs to is not there.
 
 -- name: import_session
-INSERT INTO chat_sessions (
-    id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
-    prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
-    created_at, updated_at, archived_at
-) VALUES (
-    :id, :agent, :workspace_root, :model_json, :parent_id, :parent_message_id, :permissions_json, :metadata_json,
-    :prompt_tokens, :completion_tokens, :reasoning_tokens, :cache_read, :cache_write, :total_tokens, :cost_usd,
-    :created_at, :updated_at, :archived_at
-) ON CONFLICT (id) DO NOTHING;
+{put chat_sessions};
 
 -- name: import_head
-INSERT INTO heads (
-    session_id, turn_id, prev_turn_id, revision, event_seq, events_floor, last_at, looked_at, relation, origin_id,
-    origin_turn, origin_call, scope_json, title, preview, deleted_at
-) VALUES (
-    :session_id, :turn_id, :prev_turn_id, :revision, :event_seq, :events_floor, :last_at, :looked_at, :relation,
-    :origin_id, :origin_turn, :origin_call, :scope_json, :title, :preview, :deleted_at
-) ON CONFLICT (session_id) DO NOTHING;
+{put heads};
 
 -- name: import_line
-INSERT INTO reflog (session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link)
-VALUES (:session_id, :seq, :kind, :turn_id, :revision, :at, :ref_seq, :reason, :link)
-ON CONFLICT (session_id, seq) DO NOTHING;
+{put reflog};
 
 -- name: import_turn
-INSERT INTO turns (
-    id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, sealed_at, digest,
-    depth, thread_tokens, thread_messages, response_id, input_tokens, output_tokens, reasoning_tokens, cache_read,
-    cache_write, cost_usd, usage_told, facts_json, live
-) VALUES (
+INSERT INTO turns ({columns turns}) VALUES (
     :id, :parent_id, :session_id, :base_revision, :begin_seq, :kind, :status, NULL, :fence, :started_at, :sealed_at,
     :digest, :depth, :thread_tokens, :thread_messages, :response_id, :input_tokens, :output_tokens, :reasoning_tokens,
     :cache_read, :cache_write, :cost_usd, :usage_told, :facts_json, CASE WHEN CAST(:sealed_at AS INTEGER) IS NULL THEN 1 ELSE 0 END
@@ -169,68 +142,57 @@ UPDATE turns SET live = 1
    AND NOT EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full');
 
 -- name: import_entry
-INSERT INTO turn_entries (turn_id, seq, kind, ref, client_id, salt, leaf)
-SELECT :turn_id, :seq, :kind, :ref, :client_id, :salt, :leaf FROM turns t
+INSERT INTO turn_entries ({columns turn_entries}) SELECT {values turn_entries} FROM turns t
  WHERE t.id = :turn_id AND t.session_id = :group
 ON CONFLICT (turn_id, seq) DO NOTHING;
 
 -- name: import_message
-INSERT INTO chat_messages (id, session_id, role, metadata_json, created_at, updated_at)
-VALUES (:id, :session_id, :role, :metadata_json, :created_at, :updated_at)
-ON CONFLICT (id) DO NOTHING;
+{put chat_messages};
 
 -- name: import_part
-INSERT INTO chat_parts (
-    id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-)
-SELECT :id, :message_id, :session_id, :index, :type, :data_json, :tool_call_id, :tool_state, :created_at, :updated_at
+INSERT INTO chat_parts ({columns chat_parts}) SELECT {values chat_parts}
   FROM chat_messages m WHERE m.id = :message_id AND m.session_id = :group
 ON CONFLICT (id) DO NOTHING;
 
 -- name: import_event
-INSERT INTO events (session_id, seq, kind, turn, data, at)
-VALUES (:session_id, :seq, :kind, :turn, :data, :at)
-ON CONFLICT (session_id, seq) DO NOTHING;
+{put events};
 
 -- name: import_copy
-INSERT INTO copies (copy_id, session_id, message_id)
-SELECT :copy_id, :session_id, :message_id FROM chat_messages m WHERE m.id = :copy_id AND m.session_id = :group
+INSERT INTO copies ({columns copies}) SELECT {values copies} FROM chat_messages m
+ WHERE m.id = :copy_id AND m.session_id = :group
 ON CONFLICT (copy_id) DO NOTHING;
 
 -- name: export_queue
-SELECT session_id, id, turn_id, payload, queued_at, claims FROM queue WHERE session_id = :session ORDER BY id;
+SELECT {columns queue} FROM queue WHERE session_id = :session ORDER BY id;
 
 -- name: export_deliveries
-SELECT source, delivery_id, session_id, turn_id, payload, at FROM deliveries
- WHERE session_id = :session ORDER BY source, delivery_id;
+SELECT {columns deliveries} FROM deliveries WHERE session_id = :session ORDER BY source, delivery_id;
 
 -- name: export_pruned
-SELECT part_id, session_id, at FROM pruned WHERE session_id = :session ORDER BY part_id;
+SELECT {columns pruned} FROM pruned WHERE session_id = :session ORDER BY part_id;
 
 -- name: import_queued
-INSERT INTO queue (session_id, id, turn_id, payload, queued_at, claims)
+INSERT INTO queue ({columns queue})
 SELECT :session_id, :id, t.id, :payload, :queued_at, :claims FROM turns t
  WHERE t.id = :turn_id AND t.session_id = :group
 ON CONFLICT (session_id, id) DO NOTHING;
 
 -- name: import_delivery
-INSERT INTO deliveries (source, delivery_id, session_id, turn_id, payload, at)
+INSERT INTO deliveries ({columns deliveries})
 SELECT :source, :delivery_id, :session_id, t.id, :payload, :at FROM turns t
  WHERE t.id = :turn_id AND t.session_id = :group
 ON CONFLICT (source, delivery_id) DO NOTHING;
 
 -- name: import_pruned
-INSERT INTO pruned (part_id, session_id, at)
+INSERT INTO pruned ({columns pruned})
 SELECT p.id, :session_id, :at FROM chat_parts p WHERE p.id = :part_id
 ON CONFLICT (part_id) DO NOTHING;
 
 -- name: import_alias
-INSERT INTO aliases (namespace, name, session_id, turn_id, created_at, reason)
-VALUES (:namespace, :name, :session_id, :turn_id, :created_at, :reason)
-ON CONFLICT (namespace, name) DO NOTHING;
+{put aliases};
 
 -- name: import_foreign_id
-INSERT INTO foreign_ids (origin, scope, foreign_id, id)
+INSERT INTO foreign_ids ({columns foreign_ids})
 SELECT :origin, :scope, :foreign_id, s.id_there FROM (
     SELECT id AS id_there FROM chat_sessions WHERE id = :id AND id = :group
     UNION ALL SELECT id FROM turns WHERE id = :id AND session_id = :group
@@ -240,8 +202,7 @@ SELECT :origin, :scope, :foreign_id, s.id_there FROM (
 ON CONFLICT (origin, scope, foreign_id) DO NOTHING;
 
 -- name: import_prompt
-INSERT INTO system_prompts (digest, body, created_at) VALUES (:digest, :body, :created_at)
-ON CONFLICT (digest) DO NOTHING;
+{put system_prompts};
 
 -- A husk that an import makes whole: its own rows are replaced, what it holds for others stays.
 
