@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from ...base.clock import monotonic
 from ..engine import Tx
-from ..queries import Q, Query
+from ..queries import Q
 
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
-
-_CLOCK = Query("server_clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
 
 
 class Leases:
@@ -52,6 +50,6 @@ class Leases:
 
 
 def _now(tx: Tx) -> int:
-    row = tx.one(_CLOCK)
+    row = tx.one(Q.server_clock)
     assert row is not None
     return int(row[0])
