@@ -21,6 +21,7 @@ _TYPE = re.compile(rf"\b({'|'.join(TYPES)})\b")
 class Statement(NamedTuple):
     text: str
     locks: int | None = None  # the place of the session whose head is locked first
+    is_free: bool = False  # how to come by its rows is the server's choice
 
 
 class Dialect:
@@ -44,7 +45,7 @@ def translate(query: Query) -> Statement:
     takes_head = "-- postgres locks: session" in query.body or (
         text.startswith("UPDATE heads") and "session" in query.names
     )
-    return Statement(text, query.names.index("session") if takes_head else None)
+    return Statement(text, query.names.index("session") if takes_head else None, "-- plan: free" in query.body)
 
 
 LOCK = translate(Q.lock_head).text

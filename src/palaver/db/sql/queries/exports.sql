@@ -9,11 +9,13 @@ SELECT id, session_id FROM turns WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: export_turn_edges
 -- Which sessions' turns stand on turns of other sessions …
+-- plan: free
 SELECT DISTINCT t.session_id, p.session_id FROM turns t JOIN turns p ON p.id = t.parent_id
  WHERE p.session_id <> t.session_id;
 
 -- name: export_message_edges
 -- … or list messages of other sessions …
+-- plan: free
 SELECT DISTINCT t.session_id, m.session_id FROM turns t
   JOIN turn_entries e ON e.turn_id = t.id AND e.kind = 'message'
   JOIN chat_messages m ON m.id = e.ref
@@ -21,6 +23,7 @@ SELECT DISTINCT t.session_id, m.session_id FROM turns t
 
 -- name: export_reflog_edges
 -- … and whose heads ever stood on turns of other sessions.
+-- plan: free
 SELECT DISTINCT r.session_id, t.session_id FROM reflog r JOIN turns t ON t.id = r.turn_id
  WHERE t.session_id <> r.session_id;
 

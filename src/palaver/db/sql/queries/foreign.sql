@@ -33,6 +33,7 @@ SELECT m.id, m.role, m.metadata_json, m.created_at FROM chat_messages m
 SELECT max(rowid) FROM chat_messages;
 
 -- name: sessions_with_loose_rows
+-- plan: free
 SELECT DISTINCT m.session_id FROM chat_messages m
  WHERE {is_loose}
  ORDER BY 1;

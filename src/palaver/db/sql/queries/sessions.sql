@@ -133,6 +133,7 @@ SELECT id FROM chat_sessions
 
 -- name: find_id_tails
 -- For a person who types the end of an id: this one reads every id.
+-- plan: free
 SELECT id FROM chat_sessions WHERE id LIKE :tail ESCAPE '\' ORDER BY id LIMIT 50;
 
 -- name: first_words
