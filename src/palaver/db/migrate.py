@@ -26,14 +26,14 @@ def is_current(connection: apsw.Connection, path: str) -> bool:
 def version_of(connection: apsw.Connection) -> int:
     """0: no schema of ours yet."""
     try:
-        rows = connection.execute("SELECT max(version) FROM schema_migrations").fetchall()
+        ((version,),) = connection.execute("SELECT max(version) FROM schema_migrations").fetchall()
     except apsw.SQLError as error:
         if "no such table" in str(error):
             return 0
         raise SchemaMismatch(
             "the table schema_migrations belongs to another program; keep Palaver in a file of its own"
         ) from None
-    return int(rows[0][0] or 0)
+    return int(version or 0)
 
 
 def migrate(connection: apsw.Connection, path: str) -> None:
@@ -60,8 +60,9 @@ def _step(connection: apsw.Connection, path: str) -> None:
         steps = files
     else:
         steps = files[version : version + 1]
-        for statement in schema.statements(steps[0][1]):
-            connection.execute(statement)
+        for _, text in steps:
+            for statement in schema.statements(text):
+                connection.execute(statement)
     for name, _ in steps:
         number, _, title = name.partition("_")
         connection.execute("INSERT INTO schema_migrations VALUES (?, ?, ?)", (int(number), title, now_ms()))

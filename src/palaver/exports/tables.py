@@ -10,6 +10,7 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
@@ -78,6 +79,10 @@ class Table:
         except UnicodeEncodeError:
             raise self._unsaid(row, self.columns[0], "or another column is a text that is not UTF-8") from None
 
+    def value(self, *names: str) -> Callable[[Row], Any]:
+        """What takes this column out of a stored row; of several, a tuple."""
+        return itemgetter(*(self.names.index(name) for name in names))
+
     def _check_json(self, row: Row, column: Column, value: str) -> None:
         """What is no JSON would be refused by every import: better told now. Without a copy of what is large."""
         try:
@@ -87,7 +92,8 @@ class Table:
                 raise self._unsaid(row, column, "is no JSON, and no import would take it") from None
 
     def _unsaid(self, row: Row, column: Column, what: str) -> BadValue:
-        where = f"{column.name} of {self.name} {damage.as_text(row[0])}"
+        first, *_ = row
+        where = f"{column.name} of {self.name} {damage.as_text(first)}"
         return BadValue(f"{where} {what}; `palaver verify` names such rows, `palaver show` still reads the session")
 
     def row(self, fields: dict[str, Any]) -> dict[str, Any]:

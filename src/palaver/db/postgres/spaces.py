@@ -141,10 +141,10 @@ def _seen(connection: Connection) -> tuple[bool, bool]:
 
 def _refuse_lost_directory(connection: Connection, where: str) -> None:
     """Spaces that no line names any more would be taken for new ones, and empty."""
-    found = connection.execute(_ORPHANS).fetchone()
-    if found:
+    for (schema_name,) in connection.execute(_ORPHANS).fetchall():
         raise SchemaMismatch(
-            f"{where}: the table palaver.spaces is gone, but the space in schema {found[0]} is there; restore the table"
+            f"{where}: the table palaver.spaces is gone, but the space in schema {schema_name} is there; "
+            "restore the table"
         )
 
 
@@ -203,7 +203,8 @@ def drop(connection: Connection, name: str) -> None:
         ).fetchone()
         if row is None:
             raise NotAStore(f"there is no space {name}")
-        connection.execute(f'DROP SCHEMA "{row[0]}" CASCADE')
+        (schema_name,) = row
+        connection.execute(f'DROP SCHEMA "{schema_name}" CASCADE')
         connection.execute("DELETE FROM palaver.spaces WHERE name = %s", (name,))
 
 

@@ -124,8 +124,10 @@ class SqliteDatabase:
             self.leave()
 
     def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
-        if len(rows) == 1 and rows[0][1] is None:
-            return [self.insert(Q.append_chunk, rows[0][0])]
+        if len(rows) == 1:
+            ((chunk, part),) = rows
+            if part is None:
+                return [self.insert(Q.append_chunk, chunk)]
         with self.write() as tx:
             return [tx.append(chunk, part) for chunk, part in rows]
 
@@ -392,8 +394,8 @@ class SqliteDatabase:
         if generation != self._checked:
             migrate.is_current(self._writer, self.name)
             for name, (value, default) in self._expected.items():
-                rows = self._writer.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchall()
-                if (rows[0][0] if rows else default) != value:
+                found = self._writer.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchall()
+                if (found or [(default,)]) != [(value,)]:
                     raise StoreError(f"another process changed what {self.name} keeps ({name}); open it again")
             self._checked = generation
 

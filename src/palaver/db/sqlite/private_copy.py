@@ -129,7 +129,7 @@ def _settled(path: str) -> Stamp:
     """A stamp that the next change cannot leave as it is."""
     for _ in range(_TRIES):
         found = stamp(path)
-        newest = max((each[3] for each in found if each), default=0) / 1e9
+        newest = max((changed for *_, changed in filter(None, found)), default=0) / 1e9
         if not 0 <= time.time() - newest < _TICK:
             break
         time.sleep(_TICK)

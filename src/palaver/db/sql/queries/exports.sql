@@ -1,7 +1,7 @@
 -- Rows as an export writes them, all columns in the order of schema.sql, a page or a row at a time.
 
 -- name: export_lineage
-SELECT s.id, coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
+SELECT s.id, coalesce(h.origin_id, s.parent_id) AS origin_id FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
  WHERE s.id > :after ORDER BY s.id LIMIT :limit;
 
 -- name: export_turn_homes
