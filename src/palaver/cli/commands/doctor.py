@@ -15,7 +15,8 @@ import palaver
 from palaver import PalaverError, Store
 from palaver.base import address
 from palaver.db import migrate
-from palaver.db.sqlite import filesystem, locks
+from palaver.db.sqlite import filesystem, owner_files
+from palaver.db.sqlite.lock_table import holder
 
 from ..command import Call, command
 from ..exits import OK, PROBLEMS, STORE, hide_secrets
@@ -168,8 +169,8 @@ def _wal(path: str) -> Finding:
 def _queue(path: str) -> Finding:
     if os.path.exists(path + "-queue") and not os.access(path + "-queue", os.R_OK | os.W_OK):
         return Finding("locks", f"{path}-queue cannot be written", "make the file writable for you")
-    holder = locks.holder(path)
-    return Finding("locks", f"{holder} is writing now" if holder else "nobody is writing now")
+    writer = holder(path)
+    return Finding("locks", f"{writer} is writing now" if writer else "nobody is writing now")
 
 
 # ---------------------------------------------------------------- from inside
@@ -201,16 +202,16 @@ def one(store: Store, query: str) -> Any:
 def _writers(store: Store) -> Iterator[Finding]:
     """Each living writer holds a lock on a file of its own."""
     folder = store.path + "-owners"
-    if locks.are_hidden(folder):
+    if owner_files.are_hidden(folder):
         yield Finding("writers", f"{folder} is another user's: who is alive cannot be told from here")
         return
     alive = dead = 0
     for owner, pid, host in store.db.query("SELECT id, pid, host FROM owners ORDER BY started_at")[1]:
-        found = locks.look(folder, str(owner))
-        if found == locks.MISSING:
+        found = owner_files.look(folder, str(owner))
+        if found == owner_files.MISSING:
             yield Finding("writers", f"the sign of life of process {pid} on {host} is missing, or it is gone")
-        if found != locks.HELD:
-            dead += found == locks.FREE
+        if found != owner_files.HELD:
+            dead += found == owner_files.FREE
             continue
         alive += 1
         yield Finding("writers", f"process {pid} on {host} is alive")
