@@ -12,7 +12,8 @@ import pytest
 import palaver
 from palaver.core import rows
 from palaver.core.rows import Select
-from palaver.db.queries import Q, schema, statements
+from palaver.db import schema
+from palaver.db.queries import Q
 
 RENAMED: dict[str | None, str] = {"index": "place"}  # a tuple has an `index` of its own
 SELECTS = {name: value for name, value in vars(rows).items() if isinstance(value, Select)}
@@ -21,8 +22,7 @@ SELECTS = {name: value for name, value in vars(rows).items() if isinstance(value
 def columns_of(name: str) -> list[str]:
     """The names SQLite gives to the columns of a statement, in their order."""
     db = apsw.Connection(":memory:")
-    for statement in statements(schema()):
-        db.execute(statement)
+    db.execute(schema.text())
     query = getattr(Q, name)
     cursor = db.cursor()
     found: list[str] = []

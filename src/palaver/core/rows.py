@@ -602,3 +602,31 @@ prompts = Select("all_prompts", PromptRow)
 heads_beside_sessions = Select("heads_beside_sessions", HeadBesideSessionRow)
 sums_beside_parent = Select("sums_beside_parent", SumsBesideParentRow)
 imported_entries = Select("import_lines", ImportedEntryRow)
+
+
+# ---------------------------------------------------------------- exports
+
+
+class LineageRow(NamedTuple):
+    id: str
+    origin_id: str | None
+
+
+class HomeRow(NamedTuple):
+    """A turn or a message, and the session that wrote it."""
+
+    id: str
+    session_id: str
+
+
+class StandingRow(NamedTuple):
+    revision: int | None  # None: the session has no head
+    deleted_at: int | None
+
+
+lineage = Select("export_lineage", LineageRow)
+turn_homes = Select("export_turn_homes", HomeRow)
+turns_stood_on = Select("export_stood_on", HomeRow)
+parents = Select("export_parent", HomeRow)
+listed_messages = Select("export_listed", HomeRow)
+standing = Select("import_standing", StandingRow)

@@ -14,10 +14,10 @@ from typing import Any
 
 from ..aisdk.parts import is_tool
 from ..base import arguments, exact_json
+from ..core import rows
 from ..core.read import sessions
 from ..core.read.transcript import Message
 from ..db.engine import Database, Tx
-from ..db.queries import Q
 from ..errors import BadValue
 from ..model import SessionInfo
 from . import iterate
@@ -64,9 +64,9 @@ def _message(message: Message) -> Iterator[str]:
 
 
 def _end_of_turn(tx: Tx, turn_id: str | None) -> Iterator[str]:
-    row = tx.one(Q.get_turn, turn=turn_id) if turn_id else None
-    if row is not None and row[4] != "completed":
-        yield f"\n*This turn is {row[4]}.*\n"
+    turn = rows.turn.one(tx, turn=turn_id) if turn_id else None
+    if turn is not None and turn.status != "completed":
+        yield f"\n*This turn is {turn.status}.*\n"
 
 
 # ---------------------------------------------------------------- parts

@@ -8,7 +8,8 @@ from collections.abc import Iterator
 
 from palaver import PalaverError, Store
 from palaver.db import migrate
-from palaver.db.sqlite import filesystem, locks
+from palaver.db.sqlite import filesystem, owner_files
+from palaver.db.sqlite.lock_table import holder
 
 from ..ui.format import count, size
 from .doctor_store import Finding, counted, loose, open_turns, set_aside, value_of
@@ -79,8 +80,8 @@ def _wal(path: str) -> Finding:
 def _locks(path: str) -> Finding:
     if os.path.exists(path + "-queue") and not os.access(path + "-queue", os.R_OK | os.W_OK):
         return Finding("locks", f"{path}-queue cannot be written", "make the file writable for you")
-    holder = locks.holder(path)
-    return Finding("locks", f"{holder} is writing now" if holder else "nobody is writing now")
+    writer = holder(path)
+    return Finding("locks", f"{writer} is writing now" if writer else "nobody is writing now")
 
 
 def inside(store: Store) -> Iterator[Finding]:
@@ -98,17 +99,17 @@ def inside(store: Store) -> Iterator[Finding]:
 def _writers(store: Store) -> Iterator[Finding]:
     """Each living writer holds a lock on a file of its own."""
     folder = store.path + "-owners"
-    if locks.are_hidden(folder):
+    if owner_files.are_hidden(folder):
         yield Finding("writers", f"{folder} is another user's: who is alive cannot be told from here")
         return
     alive = dead = 0
     _, rows = store.db.query("SELECT id, pid, host FROM owners ORDER BY started_at")
     for owner, pid, host in rows:
-        found = locks.look(folder, str(owner))
-        if found == locks.MISSING:
+        found = owner_files.look(folder, str(owner))
+        if found == owner_files.MISSING:
             yield Finding("writers", f"the sign of life of process {pid} on {host} is missing, or it is gone")
-        if found != locks.HELD:
-            dead += found == locks.FREE
+        if found != owner_files.HELD:
+            dead += found == owner_files.FREE
             continue
         alive += 1
         yield Finding("writers", f"process {pid} on {host} is alive")

@@ -64,7 +64,8 @@ class Pool:
         try:
             if self.settings is not None and not self._has_pooler:
                 connection.execute(self.settings.at_connect().encode())
-            node = node or node_of(connection)[0]
+            if node is None:
+                node, _ = node_of(connection)
         except psycopg.Error as error:
             connection.close()
             raise explain(error, self._name, self._timeout) from error

@@ -16,8 +16,8 @@ from ..refusal import refusal
 from . import source
 from .connect import ask
 from .errors import explain
-from .locks import holder
-from .owner_files import Onlooker
+from .liveness import Onlooker
+from .lock_table import holder
 from .transactions import Read
 from .watch import FileWatch, Watch
 

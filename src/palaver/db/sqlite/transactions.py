@@ -74,11 +74,12 @@ class Statements:
         self._cursor.execute(query.text, _Once(query, values), can_cache=False).fetchall()
 
     def generation(self, *, closely: bool = False) -> int | None:
-        version: int = self._cursor.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
-        return version
+        ((version,),) = self._cursor.execute("PRAGMA data_version").fetchall()
+        return int(version)  # type: ignore[arg-type]
 
     def watermark(self) -> int | None:
-        return self.all(Q.newest_row)[0][0] or 0
+        ((newest,),) = self.all(Q.newest_row)
+        return newest or 0
 
 
 class _Once(Mapping[str, "Any"]):
@@ -267,5 +268,5 @@ class Write(Statements):
             found: list[Row] = self._cursor.execute(_BEGIN).fetchall()
         except apsw.BusyError:
             found = self._db.patiently(_BEGIN, (), self._deadline)
-        self._generation = found[0][0]
+        ((self._generation,),) = found
         self._db.check_schema(self._generation)

@@ -63,8 +63,8 @@ class Watch:
         self._db.refuse_closed()
         if self._connection is None:
             return self._db.writes
-        version: int = self._connection.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
-        return version
+        ((version,),) = self._connection.execute("PRAGMA data_version").fetchall()
+        return int(version)  # type: ignore[arg-type]
 
 
 class FileWatch(Watch):
