@@ -51,8 +51,9 @@ class Statements:
             return undecodable.rows(self._cursor.connection, text, values, error)
 
     def one(self, query: Query, **params: Any) -> Row | None:
-        rows = self.all(query, **params)
-        return rows[0] if rows else None
+        for row in self.all(query, **params):
+            return row
+        return None
 
     def run(self, query: Query, **params: Any) -> int:
         self.all(query, **params)
