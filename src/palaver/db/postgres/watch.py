@@ -1,4 +1,4 @@
-"""Watching a space: NOTIFY wakes, and now and then one looks anyway. What happened is read from the event sequence."""
+"""Watching a space: NOTIFY wakes the watcher, which also polls now and then. What happened is read from the events."""
 
 from __future__ import annotations
 
@@ -13,11 +13,11 @@ from ..engine import Row
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
 
-_FIRST, _LONGEST = 0.005, 0.25  # seconds between two looks where nobody notifies
+_FIRST, _LONGEST = 0.005, 0.25  # seconds between two polls: without LISTEN, and with it
 
 
 class Watch:
-    """Made before the first read. `wait` may say that something happened when nothing did: the reader finds nothing."""
+    """Entered before the first read. `wait` may say that something was committed when nothing was."""
 
     def __init__(self, db: PostgresDatabase) -> None:
         self._db = db
@@ -62,7 +62,7 @@ class Watch:
         try:
             for _ in self._connection.notifies(timeout=seconds, stop_after=1):
                 pass
-        except psycopg.OperationalError:  # the server went away: look until it is back
+        except psycopg.OperationalError:  # the server went away: poll until it is back
             self._connection.close()
             self._connection = None
             self._db.pool.nap(seconds)
