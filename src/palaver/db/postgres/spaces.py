@@ -1,7 +1,7 @@
 """Spaces: one schema each, with names that we make, and one table that says whose they are.
 
-A space is made and migrated in one transaction, under the lock of its line in that table: killed anywhere, it is as it
-was, and sixteen who open it for the first time at once make it once.
+A space is made and migrated in one transaction, under the lock of its row in that table: if the process is killed, the
+space is as it was; and of sixteen processes that open it for the first time at once, one makes it.
 """
 
 from __future__ import annotations
@@ -63,7 +63,7 @@ def open_space(connection: Connection, where: str, name: str, *, create: bool) -
 
 
 def find_space(connection: Connection, where: str, name: str) -> str:
-    """Its schema, as it is: for who only reads."""
+    """Its schema, as it is: for a store that is only read."""
     found = find(connection, check_name(name))
     if found is None:
         raise NotAStore(f"{where}: there is no such space; with readonly=True none is made")
@@ -104,7 +104,7 @@ def bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
 
 
 def _patiently(work: Callable[[], _T]) -> _T:
-    """Others do the same at the same time: what they finished first is there at the next try."""
+    """Retry: other processes do the same at the same time, and what they committed is there at the next try."""
     for _ in range(20):
         try:
             return work()
@@ -114,7 +114,7 @@ def _patiently(work: Callable[[], _T]) -> _T:
 
 
 def _make_directory(connection: Connection, where: str) -> None:
-    """Unless it is there. On Citus every node holds it: one that is away closes its own spaces and no others."""
+    """Unless it is there. On Citus every node holds it: a node that is away closes only the spaces on it."""
     has_table, has_citus = _seen(connection)
     if not has_table:
         with connection.transaction():
@@ -126,7 +126,7 @@ def _make_directory(connection: Connection, where: str) -> None:
 
 
 def share_directory(connection: Connection) -> None:
-    """On Citus: one that was made before every node held it."""
+    """On Citus: share a directory that was made when only one node held it."""
     if _seen(connection) == (True, True):
         sharing.share(connection)
 
@@ -140,7 +140,7 @@ def _seen(connection: Connection) -> tuple[bool, bool]:
 
 
 def _refuse_lost_directory(connection: Connection, where: str) -> None:
-    """Spaces that no line names any more would be taken for new ones, and empty."""
+    """Without its row a space would be taken for a new, empty one."""
     for (schema_name,) in connection.execute(_ORPHANS).fetchall():
         raise SchemaMismatch(
             f"{where}: the table palaver.spaces is gone, but the space in schema {schema_name} is there; "
