@@ -328,7 +328,7 @@ def test_a_password_in_a_sentence_is_hidden() -> None:
 def test_without_the_driver_it_is_said_how_to_get_it(bare: Cli) -> None:
     (bare.home / "psycopg.py").write_text("raise ModuleNotFoundError('no', name='psycopg')\n")
     for run in (("ls", "-s", "postgresql://h/d"), ("space", "ls", "postgresql://h/d")):
-        said = bare.refused(*run, code=4, PYTHONPATH=str(bare.home))
+        said = bare.real.refused(*run, code=4, PYTHONPATH=str(bare.home))
         assert "Postgres needs psycopg; pip install 'palaver-store[postgres]'" in said
 
 
