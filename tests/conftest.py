@@ -14,18 +14,22 @@ from palaver.base import ids
 from palaver.base.clock import now_ms
 
 from . import memory
+from .postgres.shared import RUN, folder_of_this_run, wait_for_the_end
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are started: each would compile everything
 
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault(RUN, str(os.getpid()))
     if config.option.basetemp is None:  # which also is what a worker is told
         memory.move_in()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:
-    memory.move_out()
+    if os.environ[RUN] == str(os.getpid()):
+        wait_for_the_end(folder_of_this_run())
+        memory.move_out()
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

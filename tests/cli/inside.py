@@ -104,7 +104,7 @@ def _with_files(undo: ExitStack, files: Sequence[IO[bytes]]) -> None:
         undo.callback(os.dup2, kept, number)
         os.dup2(file.fileno(), number)
     for number, (name, options) in enumerate(STREAMS.items()):
-        _set(undo, sys, name, undo.enter_context(open(number, closefd=False, encoding="utf-8", **options)))
+        _set(undo, sys, name, undo.enter_context(os.fdopen(number, closefd=False, encoding="utf-8", **options)))
 
 
 def _with_python(undo: ExitStack, args: Sequence[str]) -> None:

@@ -18,7 +18,8 @@ from palaver.db.postgres.pool import Pool
 from palaver.db.postgres.transactions import Read, Statements, Write
 
 from .pooler import Pooler
-from .server import Given, Server
+from .server import Given
+from .shared import Shared
 
 SPACES = [f"space-{number}" for number in range(10)]
 CLIENTS = 20
@@ -27,7 +28,7 @@ PATIENCE_S = 120.0
 
 
 @pytest.fixture
-def pooler(dsn: str, server: Server | Given) -> Iterator[Pooler]:
+def pooler(dsn: str, server: Shared | Given) -> Iterator[Pooler]:
     if isinstance(server, Given):
         pytest.skip("the pooler knows sockets and trust only")
     with Pooler(dsn) as made:

@@ -18,6 +18,7 @@ import pytest
 from .binaries import NoPostgres, find_binaries, unpacked
 from .proxy import Proxy
 from .server import Given, Server, ServerFailed, connect_given, rewritten
+from .shared import Shared
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 20.0
@@ -75,7 +76,7 @@ def test_it_answers(dsn: str) -> None:
     assert ask(dsn, "SELECT 1") == [(1,)]
 
 
-def test_every_database_is_fresh_and_gone_when_dropped(server: Server | Given) -> None:
+def test_every_database_is_fresh_and_gone_when_dropped(server: Shared | Given) -> None:
     first, second = server.create_database(), server.create_database()
     ask(first, "CREATE TABLE t (n int)")
 
@@ -213,7 +214,7 @@ def test_nothing_is_left_of_a_process_that_ends_without_closing(kill: bool) -> N
 # ---------------------------------------------------------------- where it comes from
 
 
-def test_a_server_may_be_given(server: Server | Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_may_be_given(server: Shared | Given, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALAVER_TEST_DSN", server.dsn)
     given = connect_given()
     assert given is not None
@@ -276,7 +277,7 @@ def test_a_good_line_passes_everything(proxy: Proxy) -> None:
 
 
 @pytest.mark.long
-def test_many_talk_at_once_over_one_line(server: Server | Given) -> None:
+def test_many_talk_at_once_over_one_line(server: Shared | Given) -> None:
     with Proxy(server.dsn) as proxy, ExitStack() as open_ones:
         connections = [open_ones.enter_context(closing(psycopg.connect(proxy.dsn))) for _ in range(20)]
         answers = [db.execute("SELECT %s", (n,)).fetchall() for n, db in enumerate(connections)]
@@ -351,7 +352,7 @@ def test_behind_the_line_the_server_may_be_down(ours: Server) -> None:
         assert ask(proxy.dsn, "SELECT 1") == [(1,)]
 
 
-def test_a_closed_proxy_leaves_no_thread_and_no_socket(server: Server | Given) -> None:
+def test_a_closed_proxy_leaves_no_thread_and_no_socket(server: Shared | Given) -> None:
     with Proxy(server.dsn) as proxy:
         db = psycopg.connect(proxy.dsn)
         threads = [proxy._acceptor, *(thread for link in proxy._links for thread in link.threads)]
