@@ -13,7 +13,7 @@ import palaver
 from palaver.base import ids
 from palaver.base.clock import now_ms
 
-from . import memory
+from . import memory, planted
 from .postgres.shared import RUN, folder_of_this_run, wait_for_the_end
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are started: each would compile everything
@@ -32,7 +32,9 @@ def pytest_unconfigure(config: pytest.Config) -> None:
         memory.move_out()
 
 
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    planted.mark_long(config, items)
     if config.option.markexpr:
         return
     kept = [item for item in items if item.get_closest_marker("long") is None]
