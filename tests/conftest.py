@@ -23,7 +23,7 @@ os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are sta
 def pytest_configure(config: pytest.Config) -> None:
     os.environ.setdefault(RUN, str(os.getpid()))
     if config.option.basetemp is None:  # which also is what a worker is told
-        memory.move_in()
+        config.option.basetemp = memory.move_in()
 
 
 def pytest_unconfigure(config: pytest.Config) -> None:

@@ -21,16 +21,17 @@ DISK = "PALAVER_TEST_DISK"  # the ordinary place, while TMPDIR is another
 NAME = "palaver-run-"  # and the process whose folder it is
 
 
-def move_in() -> None:
-    """From here on, temporary files are in memory, if it has room for them."""
+def move_in() -> str | None:
+    """From here on, temporary files are in memory, if it has room for them; where those of pytest shall be."""
     if DISK in os.environ or not _has_room(MEMORY):
-        return
+        return None
     _clear(MEMORY)
     os.environ[DISK] = tempfile.gettempdir()
     folder = MEMORY / f"{NAME}{os.getpid()}"
     folder.mkdir(mode=0o711)  # a server's own user passes through it
     folder.chmod(0o711)
     _use(str(folder))
+    return str(folder / "t")
 
 
 def move_out() -> None:
