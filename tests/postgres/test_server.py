@@ -158,15 +158,12 @@ def test_a_server_that_does_not_come_up_says_why_at_once(ours: Server) -> None:
     configuration = ours.data / "postgresql.conf"
     before = configuration.read_text()
     ours.stop()
-    began = time.monotonic()
     try:
         configuration.write_text("shared_buffers = plenty")
-        with pytest.raises(ServerFailed, match="shared_buffers"):
+        with pytest.raises(ServerFailed, match=r"(?s)ended with .*shared_buffers"):
             ours.start()
     finally:
         configuration.write_text(before)
-
-    assert time.monotonic() - began < PATIENCE_S
 
 
 # ---------------------------------------------------------------- nothing is left
@@ -296,13 +293,17 @@ def test_a_cut_ends_every_connection_and_the_next_one_works(proxy: Proxy) -> Non
     assert ask(proxy.dsn, "SELECT n FROM t") == []
 
 
-def test_a_stall_holds_bytes_and_then_lets_them_go(proxy: Proxy) -> None:
+def test_a_stall_holds_bytes_and_then_lets_them_go(dsn: str, proxy: Proxy) -> None:
     with closing(psycopg.connect(proxy.dsn, autocommit=True)) as db:
-        began = time.monotonic()
-        proxy.stall(0.4)
-        db.execute("INSERT INTO t VALUES (1)")
+        proxy.stall(600.0)
+        inserting = threading.Thread(target=db.execute, args=("INSERT INTO t VALUES (1)",))
+        inserting.start()
+        time.sleep(0.2)
+        assert inserting.is_alive() and ask(dsn, "SELECT n FROM t") == []
+        proxy.stall(0)
+        inserting.join(PATIENCE_S)
 
-        assert 0.4 <= time.monotonic() - began < PATIENCE_S
+        assert not inserting.is_alive()
         assert db.execute("SELECT n FROM t").fetchall() == [(1,)]
 
 

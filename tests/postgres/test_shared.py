@@ -109,7 +109,9 @@ def test_a_killed_keeper_takes_the_server_along_and_the_next_who_asks_gets_anoth
 
 def keeper(folder: Path) -> int:
     """Its pid."""
-    listed = subprocess.run(["ps", "-A", "-o", "pid=,args=", "-ww"], capture_output=True, text=True, timeout=10, check=True)
+    listed = subprocess.run(
+        ["ps", "-A", "-o", "pid=,args=", "-ww"], capture_output=True, text=True, timeout=10, check=True
+    )
     lines = [line for line in listed.stdout.splitlines() if line.endswith(f"{shared.__name__} {folder}")]
     assert len(lines) == 1, listed.stdout
     return int(lines[0].split()[0])
