@@ -22,19 +22,20 @@ from functools import partial
 from types import TracebackType
 from typing import Any
 
-from . import store as _store
+from . import opening
 from .base import arguments
 from .base.clock import monotonic
 from .errors import BadValue, HeadConflict, StoreClosed, TurnSealed
 from .model import Event, SessionInfo
 from .session import Moment, Session
 from .session_rules import SessionRules
-from .store import Sessions, Store
+from .sessions import Sessions
+from .store import Store
 from .streaming.batch import Outcome, write_chunks
 from .turn import Chunk, Turn
+from .watcher import Subscription
 
 _THREADS = 32
-_SHORTEST, _LONGEST = 0.002, 0.05  # seconds between two looks of a follower
 
 
 async def open(url: Any, space: str | None = None, **options: Any) -> AsyncStore:
@@ -42,7 +43,7 @@ async def open(url: Any, space: str | None = None, **options: Any) -> AsyncStore
     crew = _Crew()
     lane = _Lane(crew)
     try:
-        return AsyncStore(await lane.run(partial(_store.open, url, space, **options), orphan=Store.close), lane)
+        return AsyncStore(await lane.run(partial(opening.open, url, space, **options), orphan=Store.close), lane)
     except BaseException:
         crew.disband()
         raise
@@ -311,19 +312,31 @@ class AsyncSession(Async):
         return self._follow(await self.cursor() if after is None else arguments.whole("after", after), timeout)
 
     async def _follow(self, cursor: int, timeout: float | None) -> AsyncIterator[Event]:
-        pause, quiet_since = _SHORTEST, monotonic()
-        while True:
-            found = await self._lane.run(partial(_all, self._inner, cursor))
-            for event in found:
-                cursor = event.seq
-                yield event
-            if found:
-                pause, quiet_since = _SHORTEST, monotonic()
-            elif timeout is not None and monotonic() - quiet_since >= timeout:
-                return
-            else:
-                await asyncio.sleep(pause)
-                pause = min(pause * 1.5, _LONGEST)
+        news, quiet_since = asyncio.Event(), monotonic()
+        wake = partial(asyncio.get_running_loop().call_soon_threadsafe, news.set)
+        with Subscription(self._inner._store._watcher, self._inner.id, wake) as subscription:
+            while True:
+                news.clear()
+                found = await self._lane.run(partial(_all, self._inner, cursor))
+                for event in found:
+                    cursor = event.seq
+                    yield event
+                if found:
+                    quiet_since = monotonic()
+                    continue
+                left = None if timeout is None else timeout - (monotonic() - quiet_since)
+                if left is not None and left <= 0:
+                    return
+                if not subscription.begin():
+                    await _until(news, left)
+
+
+async def _until(news: asyncio.Event, seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await news.wait()
+    except TimeoutError:
+        pass
 
 
 def _all(session: Session, cursor: int) -> list[Event]:

@@ -18,6 +18,7 @@ import msgspec
 
 from . import exports
 from .base import arguments
+from .core import rows
 from .db.engine import Database, Tx
 from .db.queries import Q
 from .errors import BadValue
@@ -109,7 +110,8 @@ def _kind(store: Store) -> str:
 
 def _who(store: Store) -> Any:
     """Schemas have names that are made up once; a server starts at one moment."""
-    return next(store.db.query(_WHO)[1])
+    _, found = store.db.query(_WHO)
+    return next(found)
 
 
 # ---------------------------------------------------------------- which
@@ -118,7 +120,7 @@ def _who(store: Store) -> Any:
 def _busy(db: Database, wanted: list[str] | None) -> set[str]:
     """Sessions with a turn that a living process writes: the target would take it for a dead one's."""
     with db.read() as tx:
-        found = {session for session, _, status, _ in tx.all(Q.all_open_turns) if status == "streaming"}
+        found = {turn.session_id for turn in rows.all_open_turns.all(tx) if turn.status == "streaming"}
     return found if wanted is None else found & set(wanted)
 
 
@@ -133,7 +135,7 @@ def _every(db: Database) -> Iterator[str]:
     after = ""
     while True:
         with db.read() as tx:
-            page = [row[0] for row in tx.all(Q.export_lineage, after=after, limit=_PAGE)]
+            page = [session.id for session in rows.lineage.all(tx, after=after, limit=_PAGE)]
         if not page:
             return
         yield from page
@@ -208,15 +210,15 @@ def _difference(source: Database, target: Database, session_id: str) -> str | No
 
 def _standing(tx: Tx, session_id: str) -> tuple[bool, dict[str, Any]]:
     """Whether it is a husk, and what is compared; nothing if it is not there."""
-    found = tx.one(Q.import_standing, session=session_id)
+    found = rows.standing.one(tx, session=session_id)
     if found is None:
         return False, {}
-    head = tx.one(Q.read_head, session=session_id)
-    turn = tx.all(Q.export_turn, turn=head[0]) if head else []
+    head = rows.head.one(tx, session=session_id)
+    turn = rows.turn.one(tx, turn=head.turn_id) if head else None
     (messages,) = tx.one(Q.count_messages, session=session_id) or (0,)
     (turns,) = tx.one(Q.count_turns, session=session_id) or (0,)
-    digest = turn[0][11] if turn else None
-    return is_husk(*found), {"digest": digest, "revision": found[0], "messages": messages, "turns": turns}
+    digest = turn.digest if turn else None
+    return is_husk(*found), {"digest": digest, "revision": found.revision, "messages": messages, "turns": turns}
 
 
 def _said(value: Any) -> str:

@@ -1,32 +1,44 @@
-"""Housekeeping of a store, in a thread of its own: started with the first turn, ended by close.
+"""Maintenance of a store: a list of jobs, in a thread of its own that starts with the first turn and ends with close.
 
-It writes what a slow stream holds back longer than its policy allows, trims the chunks of turns sealed some seconds
-ago, and now and then seals what writers left open that died. What it cannot do now (the disk is full, somebody holds
-the lock) it tries again later; whoever needs it done meets the same error where it matters.
+A job says in how many seconds it is due, and is run then. What cannot be done now (the disk is full, somebody holds the
+lock) is tried again later, and keeps no other job waiting; whoever needs it done meets the same error where it matters.
 """
 
 from __future__ import annotations
 
 import threading
 import weakref
-from collections.abc import Callable
+from collections.abc import Sequence
+from typing import Protocol
 
 from .base.clock import monotonic
 from .errors import PalaverError, StoreClosed
 
-_IDLE, _AGAIN = 60.0, 1.0  # seconds
+_IDLE = 60.0  # seconds
+AGAIN = 1.0  # seconds after which what failed is tried again
+
+
+class Job(Protocol):
+    """One kind of work."""
+
+    def due(self, now: float) -> float | None:
+        """In how many seconds to run it (none left: now); None: not until somebody wakes the thread."""
+        ...
+
+    def run(self) -> None:
+        """Do what is due, and no more than takes a moment. An ExceptionGroup is of several that failed alike."""
+        ...
 
 
 class Worker:
-    """Wakes when told to, and when the chores said so. They are a store's method: given the time, they do what is due,
-    and say in how many seconds to come again (None: when something happens)."""
+    """The thread that runs the jobs. It holds them only while it runs them: a store that nobody holds may go."""
 
-    def __init__(self, chores: Callable[[float], float | None]) -> None:
-        self._chores = weakref.WeakMethod(chores)
+    def __init__(self, jobs: Sequence[Job]) -> None:
+        self._jobs = jobs
         self._news = threading.Event()
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
-        self._ended = False
+        self.has_ended = False
         self._said: set[type[Exception]] = set()
 
     def wake(self) -> None:
@@ -37,53 +49,69 @@ class Worker:
 
     def _start(self) -> None:
         with self._guard:
-            if self._thread is None and not self._ended:
-                self._thread = threading.Thread(target=self._run, daemon=True, name="palaver-maintenance")
+            if self._thread is None and not self.has_ended:
+                news = self._news
+                myself = weakref.ref(self, lambda _: news.set())
+                self._thread = threading.Thread(
+                    target=_run, args=(myself, news), daemon=True, name="palaver-maintenance"
+                )
                 self._thread.start()
 
     def end(self) -> None:
-        """Stop; a chore that is under way is finished first."""
+        """Stop; a job that is under way is finished first."""
         with self._guard:
-            self._ended = True
+            self.has_ended = True
         self._news.set()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
-    def _run(self) -> None:
-        pause: float | None = 0.0
-        while not self._ended:
-            self._news.wait(_IDLE if pause is None else pause)
-            self._news.clear()
-            chores = self._chores()
-            if chores is None or self._ended:
-                return
-            pause = self._work(chores)
-            del chores  # a store that nobody holds any more may go
+    def run_due(self) -> float | None:
+        """Run each job that is due; in how many seconds there is more."""
+        due = [job for job in self._jobs if _is_due(job)]
+        failed = [job for job in due if not self._has_run(job)]
+        if due and not failed:
+            self._said.clear()  # whatever was in the way is gone
+        waits = [AGAIN if job in failed and _is_due(job) else job.due(monotonic()) for job in self._jobs]
+        return min((left for left in waits if left is not None), default=None)
 
-    def _work(self, chores: Callable[[float], float | None]) -> float | None:
+    def _has_run(self, job: Job) -> bool:
         try:
-            return chores(monotonic())
+            job.run()
         except StoreClosed:
-            self._ended = True
+            self.has_ended = True
         except Exception as error:  # the thread must not end: it is the only one
             self.put_off(error)
-            return _AGAIN
-        return None
+            return False
+        return True
 
     def put_off(self, error: Exception) -> None:
         """Say it, each kind once, until something has worked again: a server may be away for long."""
-        if type(error) in self._said:
+        for each in error.exceptions if isinstance(error, ExceptionGroup) else (error,):
+            if type(each) not in self._said:
+                self._said.add(type(each))
+                say(f"housekeeping is put off: {each}", exc_info=each)
+
+
+def _is_due(job: Job) -> bool:
+    left = job.due(monotonic())
+    return left is not None and left <= 0
+
+
+def _run(worker: weakref.ref[Worker], news: threading.Event) -> None:
+    pause: float | None = 0.0
+    while True:
+        news.wait(_IDLE if pause is None else max(pause, 0.0))
+        news.clear()
+        found = worker()
+        if found is None or found.has_ended:
             return
-        self._said.add(type(error))
-        say(f"housekeeping is put off: {error}", exc_info=not isinstance(error, PalaverError))
-
-    def has_worked(self) -> None:
-        """Whatever was in the way is gone."""
-        self._said.clear()
+        pause = found.run_due()
+        del found
 
 
-def say(sentence: str, *, exc_info: bool = False) -> None:
-    """To whoever looks after the program."""
+def say(sentence: str, *, exc_info: Exception | None = None) -> None:
+    """To whoever looks after the program. The trace of an error is shown if it is none of ours."""
     import logging  # when it is needed: a start without it is a tenth faster
 
-    logging.getLogger("palaver").warning("%s", sentence, exc_info=exc_info)
+    shown = None if isinstance(exc_info, PalaverError) else exc_info
+    logging.getLogger("palaver").warning("%s", sentence, exc_info=shown)

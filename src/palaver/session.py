@@ -1,94 +1,36 @@
-"""A session: a stable identity whose head points into the tree of turns. A handle only; the store holds the facts."""
+"""A session: a stable identity whose head points into the tree of turns. A handle only; the store holds the facts.
+
+Every verb is one call into `core`, in one transaction.
+"""
 
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from datetime import datetime
-from functools import wraps
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .base import arguments, exact_json
 from .base.clock import monotonic
 from .base.exact_json import check_name, check_title
-from .base.lazy_import import later
-from .core import heads
-from .core.foreign import adopt
-from .core.heads import FastPathMissed, Head
-from .core.read import events, transcript
-from .core.settle import preflight
-from .core.turn.options import TurnOptions
-from .core.verbs import sessions
+from .core import read, verbs
+from .core.head_cache import FastPathMissed
+from .core.read.transcript import Message
+from .core.runtime import Runtime
 from .db.engine import Tx
-from .db.queries import Q
-from .errors import (
-    BadValue,
-    MessageNotFound,
-    Refused,
-    SessionNotFound,
-    StoreFull,
-    StoreReadOnly,
-    TurnNotFound,
-    TurnSealed,
-    TurnUnsealable,
-)
-from .model import SEALED, Event, Line, Queued, SessionInfo, TurnInfo
+from .errors import BadValue, StoreFull, StoreReadOnly, TurnUnsealable
+from .model import Event, Line, Queued, SessionInfo, TurnInfo
+from .watcher import News
 
 if TYPE_CHECKING:
-    from . import session_rules
-    from .aisdk import model_messages
-    from .core.foreign import hidden_stamps, materialise
-    from .core.read import context, previews
-    from .core.settle import recovery
-    from .core.turn import message_input, open_turn, seal, triggers
-    from .core.turn.open_turn import Entry
-    from .core.verbs import begin, commit, compaction, moves, pruning, queue
+    from .core.turn.message_input import NewMessage
+    from .core.turn.options import TurnOptions
+    from .session_rules import SessionRules
     from .store import Store
     from .turn import Turn
-else:
-    later(
-        globals(),
-        ".aisdk.model_messages",
-        ".session_rules",
-        ".core.verbs.begin",
-        ".core.verbs.compaction",
-        ".core.read.context",
-    )
-    later(
-        globals(),
-        ".core.foreign.materialise",
-        ".core.read.previews",
-        ".core.verbs.pruning",
-        ".core.verbs.queue",
-        ".core.settle.recovery",
-    )
-    later(
-        globals(),
-        ".core.verbs.moves",
-        ".core.turn.message_input",
-        ".core.turn.seal",
-        ".core.turn.triggers",
-        ".core.turn.open_turn",
-        ".core.foreign.hidden_stamps",
-    )
-    later(globals(), ".core.verbs.commit")
 
-StoredMessage = transcript.Message
-_PLAIN = TurnOptions()
-_Verb = TypeVar("_Verb", bound=Callable[..., Any])
-
-
-def _goes_on(verb: _Verb) -> _Verb:
-    """A turn that a dead writer left and that cannot be sealed is set aside, and the verb goes on without it."""
-
-    @wraps(verb)
-    def _again(self: Session, *args: Any, **given: Any) -> Any:
-        while True:
-            try:
-                return verb(self, *args, **given)
-            except TurnUnsealable as stuck:
-                self._store._set_aside(stuck)
-
-    return _again  # type: ignore[return-value]
+StoredMessage = Message
+_P = ParamSpec("_P")
+_R = TypeVar("_R")
 
 
 class Session:
@@ -107,12 +49,30 @@ class Session:
     def __hash__(self) -> int:
         return hash(self.id)
 
+    # ------------------------------------------------------------ one call into core
+
+    def _read(self, question: Callable[Concatenate[Tx, str, _P], _R], *given: _P.args, **more: _P.kwargs) -> _R:
+        with self._store.db.read() as tx:
+            return question(tx, self.id, *given, **more)
+
+    def _write(self, verb: Callable[Concatenate[Tx, Runtime, str, _P], _R], *given: _P.args, **more: _P.kwargs) -> _R:
+        """A verb that misses its fast path runs again carefully. A turn that a dead writer left and that cannot be
+        sealed is set aside, and the verb goes on without it."""
+        store = self._store
+        while True:
+            try:
+                with store.db.write(hard=True) as tx:
+                    return verb(tx, store._runtime, self.id, *given, **more)
+            except FastPathMissed:
+                more["carefully"] = True
+            except TurnUnsealable as stuck:
+                store._set_aside(stuck)
+
     # ------------------------------------------------------------ reading
 
     @property
     def info(self) -> SessionInfo:
-        with self._store.db.read() as tx:
-            return sessions.info(sessions.get_row(tx, self.id))
+        return self._read(read.sessions.info)
 
     @property
     def revision(self) -> int:
@@ -121,16 +81,15 @@ class Session:
         self._settle()
         return self.info.revision
 
-    @_goes_on
     def _settle(self) -> None:
-        if self._store.readonly:
+        store = self._store
+        if store.readonly:
             return
-        with self._store.db.read() as tx:
-            if preflight.is_settled(tx, self._store.runtime, self.id):
+        with store.db.read() as tx:
+            if read.unsettled.is_settled(tx, store._runtime, self.id):
                 return
         try:
-            with self._store.db.write(hard=True) as tx:
-                preflight.settle_open(tx, self._store.runtime, self.id)
+            self._write(verbs.preflight.settle_open)
         except (StoreFull, StoreReadOnly):  # reading goes on; whoever writes next meets the error
             pass
 
@@ -142,65 +101,47 @@ class Session:
     def title(self, title: str | None) -> None:
         check_title(title)
         with self._store.db.write() as tx:
-            sessions.set_title(tx, self.id, title)
+            verbs.lifecycle.set_title(tx, self._store._runtime, self.id, title)
 
     def messages(self) -> list[dict[str, Any]]:
         """The transcript as UIMessages: the head's path, then what is open or was written by others."""
-        with self._store.db.read() as tx:
-            return transcript.read_ui(tx, self.id)
+        return self._read(read.transcript.read_ui)
 
     def messages_json(self) -> str:
         """The same as JSON text, every stored byte as it was given."""
-        with self._store.db.read() as tx:
-            return bytes(transcript.as_json(transcript.read(tx, self.id))).decode()
+        return bytes(read.transcript.as_json(self._read(read.transcript.read))).decode()
 
     def transcript(self, turn: str | None = None) -> list[StoredMessage]:
         """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
-        with self._store.db.read() as tx:
-            return self._stored(tx, turn)
+        return self._read(read.transcript.read_to, arguments.text_or_none("turn", turn))
 
     def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
         """The transcript, and the number of the newest event in it: read on with `events(after=…)`. As for `revision`,
         what others left is put on the path first."""
         self._settle()
         with self._store.db.read() as tx:
-            return self._stored(tx, turn), events.newest(tx, self.id)
-
-    def _stored(self, tx: Tx, turn: str | None) -> list[StoredMessage]:
-        if turn is None:
-            return transcript.read(tx, self.id)
-        if tx.one(Q.parent_of, turn=arguments.text("turn", turn)) is None:
-            raise TurnNotFound(turn)
-        return transcript.read_to(tx, turn)
+            return read.transcript.read_to(tx, self.id, arguments.text_or_none("turn", turn)), read.events.newest(
+                tx, self.id
+            )
 
     def at(self, when: datetime | int) -> Moment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""
         stamp = _stamp(when)
-        with self._store.db.read() as tx:
-            sessions.get_row(tx, self.id)
-            row = tx.one(Q.head_at, session=self.id, at=stamp)
-        if row is None:
-            raise SessionNotFound(self.id, f"it did not exist at {stamp}")
-        return Moment(self._store, row[0], row[1], stamp)
+        head = self._read(read.turns.head_at, stamp)
+        return Moment(self._store, head.turn_id, head.revision, stamp)
 
     def history(self) -> list[Line]:
         """Every move of the head, oldest first."""
-        with self._store.db.read() as tx:
-            sessions.get_row(tx, self.id)
-            return events.history(tx, self.id)
+        return self._read(read.events.history)
 
     def cursor(self) -> int:
         """The number of the newest event: where `follow(after=…)` begins if nothing of before is wanted."""
-        with self._store.db.read() as tx:
-            sessions.get_row(tx, self.id)
-            return events.newest(tx, self.id)
+        return self._read(read.events.cursor)
 
     def events(self, after: int = 0, limit: int = 1_000) -> list[Event]:
         arguments.whole("after", after)
         arguments.whole("limit", limit, least=1)
-        with self._store.db.read() as tx:
-            sessions.get_row(tx, self.id)
-            return events.read(tx, self.id, after, limit)
+        return self._read(read.events.read, after, limit)
 
     def follow(self, after: int | None = None, *, timeout: float | None = None) -> Iterator[Event]:
         """Events as they come, whoever writes, in this process or another; `after=None`: from now on. A cursor older
@@ -210,11 +151,10 @@ class Session:
         return self._follow(self.cursor() if after is None else arguments.whole("after", after), timeout)
 
     def _follow(self, cursor: int, timeout: float | None) -> Iterator[Event]:
-        with self._store.db.watch() as watch:
+        with News(self._store._watcher, self.id) as news:
             quiet_since = monotonic()
             while True:
-                with self._store.db.read() as tx:
-                    found = events.since(tx, self.id, cursor, 1_000)
+                found = self._read(read.events.since, cursor, 1_000)
                 for event in found:
                     cursor = event.seq
                     yield event
@@ -224,245 +164,143 @@ class Session:
                 left = None if timeout is None else timeout - (monotonic() - quiet_since)
                 if left is not None and left <= 0:
                     return
-                watch.wait(left)
+                news.wait(left)
 
     def path(self) -> list[TurnInfo]:
         """The turns from the root to the head."""
-        with self._store.db.read() as tx:
-            head = tx.one(Q.read_head, session=self.id)
-            found = [tx.one(Q.get_turn, turn=t) for t in hidden_stamps.path(tx, head[0] if head else None)]
-        return [events.turn_info(row) for row in reversed(found) if row]
+        return self._read(read.turns.on_path)
 
     def tree(self) -> list[TurnInfo]:
         """Every turn this session knows, strays and other branches too; parents before children."""
-        with self._store.db.read() as tx:
-            sessions.get_row(tx, self.id)
-            return events.tree(tx, self.id)
+        return self._read(read.turns.tree)
 
     def strays(self) -> list[TurnInfo]:
         """Turns that lost a race or came too late; `fork(at=…)` rescues one."""
-        with self._store.db.read() as tx:
-            found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in events.strays(tx, self.id)]
-        return [events.turn_info(row) for row in found if row]
+        return self._read(read.turns.strays)
 
     def waiting(self) -> list[TurnInfo]:
         """Turns that wait for an approval or a client's tool."""
-        with self._store.db.read() as tx:
-            named = [row[0] for row in tx.all(Q.open_turns, session=self.id) if row[2] == "waiting"]
-            found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in named]
-        return [events.turn_info(row) for row in found if row]
+        return self._read(read.turns.with_status, "waiting")
 
     def live(self) -> list[TurnInfo]:
         """Turns that somebody is writing."""
-        with self._store.db.read() as tx:
-            named = [row[0] for row in tx.all(Q.open_turns, session=self.id) if row[2] == "streaming"]
-            found = [tx.one(Q.get_turn, turn=turn_id) for turn_id in named]
-        return [events.turn_info(row) for row in found if row]
+        return self._read(read.turns.with_status, "streaming")
 
     def messages_of(self, turn_id: str) -> list[StoredMessage]:
         """The messages that one turn lists."""
         with self._store.db.read() as tx:
-            return transcript.read_turn(tx, arguments.text("turn_id", turn_id))
+            return read.transcript.read_turn(tx, arguments.text("turn_id", turn_id))
 
     def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
-        with self._store.db.read() as tx:
-            return sessions.ancestors(tx, self.id)
+        return self._read(read.sessions.ancestors)
 
     def descendants(self) -> list[str]:
         """Ids of the sessions that came from this one, nearest first."""
-        with self._store.db.read() as tx:
-            return sessions.descendants(tx, self.id)
+        return self._read(read.sessions.descendants)
 
     def aliases(self) -> list[tuple[str, str]]:
-        with self._store.db.read() as tx:
-            return [(row[0], row[1]) for row in tx.all(Q.aliases_of, session=self.id)]
+        return self._read(read.sessions.aliases)
 
     # ------------------------------------------------------------ turns
 
-    @_goes_on
     def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
         arguments.revision(expected)
-        setup = TurnOptions(**given) if given else _PLAIN
-        prepared = message_input.prepare(messages, setup.for_user() if given else None)
-        facts, runtime = setup.facts() if given else {}, self._store.runtime
-        wanted = begin.Begin(
-            *(self.id, prepared, expected, self._store.owner(), facts, setup.granted, setup.keep_prompt),
-        )
-        try:
-            with self._store.db.write(hard=True) as tx:
-                state = begin.begin_fast(tx, runtime, wanted)
-        except FastPathMissed:
-            with self._store.db.write(hard=True) as tx:
-                state = begin.begin_carefully(tx, runtime, wanted)
-        return self._store.track(state)
+        options, prepared = _prepared(messages, given)
+        new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
+        return self._store._track(self._write(verbs.begin.begin, new))
 
-    @_goes_on
     def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
         `tools`, `permissions`."""
         arguments.revision(expected)
-        setup = TurnOptions(**given) if given else _PLAIN
-        prepared = message_input.prepare(messages, setup.for_user() if given else None)
+        options, prepared = _prepared(messages, given)
         if not prepared:
             raise BadValue("a turn that is committed whole needs at least one message")
-        runtime = self._store.runtime
-        turn = commit.WholeTurn(self.id, prepared, expected, setup.facts() if given else {}, setup.rules)
-        try:
-            with self._store.db.write(hard=True) as tx:
-                info, tip = commit.commit_fast(tx, runtime, turn)
-        except FastPathMissed:
-            with self._store.db.write(hard=True) as tx:
-                return commit.commit_carefully(tx, runtime, turn)
-        runtime.head_cache.put(self.id, tip)
-        return info
+        return self._write(verbs.commit.commit, verbs.commit.WholeTurn(prepared, options, expected))
 
-    def regenerate(self, message: str | None = None, expected: int | None = None, **setup: Any) -> Turn:
+    def regenerate(self, message: str | None = None, expected: int | None = None, **given: Any) -> Turn:
         """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
         question if it has none."""
-        return self._begin_sibling(message, None, expected, TurnOptions(**setup) if setup else TurnOptions())
+        return self._begin_sibling(message, None, expected, given)
 
-    def edit(self, message: str, content: Any, expected: int | None = None, **setup: Any) -> Turn:
+    def edit(self, message: str, content: Any, expected: int | None = None, **given: Any) -> Turn:
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
         if content is None or content == []:
             raise BadValue("an edit needs something to say instead; rewind() takes a message back")
-        return self._begin_sibling(message, content, expected, TurnOptions(**setup) if setup else TurnOptions())
+        return self._begin_sibling(message, content, expected, given)
 
-    @_goes_on
-    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, setup: TurnOptions) -> Turn:
+    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, given: dict[str, Any]) -> Turn:
+        options, prepared = _prepared(content, given)
         arguments.text_or_none("message", message)
         arguments.revision(expected)
-        prepared = message_input.prepare(content, setup.for_user())
         if len(prepared) > 1:
             raise BadValue("an edit replaces one message by one message")
-        owner = self._store.owner()
-        with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(
-                tx,
-                self._store.runtime,
-                self.id,
-                expected=expected,
-                timestamps=len(prepared),
-                preview=previews.of(prepared),
-                moving_on=True,
-            )
-            parent, before, known_as = _sibling_place(tx, head, message, editing=content is not None)
-            for one in prepared:
-                one.client_id = one.client_id or known_as
-            old = head.turn_id
-            head = heads.move(tx, head, parent, kind="begin", reason="edit" if prepared else "regenerate")
-            head = heads.lock(tx, self.id, timestamps=len(prepared))
-            setup.keep_prompt(tx)
-            facts = setup.facts() | setup.snapshot(tx, self.id)
-            state = open_turn.begin(tx, head, prepared, owner=owner, facts=facts, references=before)
-            triggers.deliver(tx, self.id, state.id, setup.trigger, triggers.payload(prepared))
-            hidden_stamps.restamp(tx, head, old)
-        return self._store.track(state)
+        new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
+        return self._store._track(self._write(verbs.siblings.begin, message, new, content is not None))
 
-    @_goes_on
     def resume(self, turn_id: str) -> Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         arguments.text("turn_id", turn_id)
-        owner = self._store.owner()
-        with self._store.db.write(hard=True) as tx:  # by itself: it stays done if the resume is refused
-            recovery.recover(tx, heads.lock(tx, self.id, timestamps=0), self._store.runtime.is_dead)
-        with self._store.db.write(hard=True) as tx:
-            head = heads.lock(tx, self.id, timestamps=0)
-            if head.deleted_at is not None:  # an archived session's open turns may go on
-                preflight.refuse_closed(head)
-            state = open_turn.load(tx, turn_id)
-            if state.session_id != self.id:
-                raise TurnNotFound(turn_id, f"it belongs to session {state.session_id}")
-            if state.status != "waiting":
-                raise (
-                    TurnSealed(turn_id, state.status)
-                    if state.status in SEALED
-                    else Refused(
-                        f"turn {turn_id} is {state.status}: its writer is alive; only waiting turns are resumed"
-                    )
-                )
-            if tx.run(Q.set_status, status="streaming", owner=owner, turn=turn_id, fence=state.fence) != 1:
-                raise open_turn.sealed_error(tx, turn_id)
-            state.fence += 1
-            state.status = "streaming"
-            head = heads.lock(tx, self.id, timestamps=0)
-            open_turn.record_event(tx, head, "resume", state, {"turn": turn_id})
-        return self._store.track(state, resumed=True)
+        owner = self._store._register()
+        self._write(verbs.recovery.recover_session)  # by itself: it stays done if the resume is refused
+        return self._store._track(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
 
     # ------------------------------------------------------------ the queue
 
     def enqueue(self, message: Any, id: str | None = None, **given: Any) -> Queued:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
-        setup = TurnOptions(**given)
-        setup.refuse_snapshots()
-        prepared = message_input.prepare(message, setup.for_user())
+        options = verbs.options.TurnOptions(**given)
+        options.refuse_snapshots()
+        prepared = verbs.message_input.prepare(message, options.for_user())
         if len(prepared) != 1 or prepared[0].role != "user":
             raise BadValue("a queued message is one message of the user")
         if id is not None:
             prepared[0].client_id = check_name("message id", id) or None
-        with self._store.db.write(hard=True) as tx:
-            setup.keep_prompt(tx)
-            place = queue.enqueue(tx, self.id, prepared[0], setup.facts())
-            listed = [message.ui() for message in transcript.read_turn(tx, place.turn_id)]
-        (shown,) = [message for message in listed if message["id"] == place.id]
-        return Queued(place.id, place.turn_id, place.queued_at, shown)
+        return self._write(verbs.queue.enqueue, prepared[0], options)
 
     def queue(self) -> list[Queued]:
         """What waits, first come first."""
-        with self._store.db.read() as tx:
-            sessions.get_row(tx, self.id)
-            found = queue.waiting(tx, self.id)
-        return [Queued(place.id, place.turn_id, place.queued_at, message.ui()) for place, message in found]
+        return self._read(verbs.queue.waiting)
 
-    @_goes_on
     def claim(self, id: str | None = None, expected: int | None = None, **given: Any) -> Turn | None:
         """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
         arguments.text_or_none("id", id)
         arguments.revision(expected)
-        setup, owner = TurnOptions(**given), self._store.owner()
-        if setup.trigger is not None:
+        options, owner = verbs.options.TurnOptions(**given), self._store._register()
+        if options.trigger is not None:
             raise BadValue("a trigger belongs to the message: give it to enqueue()")
-        with self._store.db.write(hard=True) as tx:
-            facts = setup.facts() | setup.snapshot(tx, self.id)
-            state = queue.claim(tx, self._store.runtime, self.id, id, owner=owner, expected=expected, facts=facts)
-            if state is None:
-                return None
-            setup.keep_prompt(tx)
-        return self._store.track(state)
+        turn = self._write(verbs.queue.claim, id, options, expected, owner)
+        return None if turn is None else self._store._track(turn)
 
-    @_goes_on
     def cancel(self, id: str) -> bool:
         """Take a queued message back. False: it was before. MessageFired: it is too late."""
-        with self._store.db.write(hard=True) as tx:
-            return queue.cancel(tx, self._store.runtime, self.id, arguments.text("id", id))
+        return self._write(verbs.queue.cancel, arguments.text("id", id))
 
     # ------------------------------------------------------------ what a model sees
 
     @property
-    def permissions(self) -> session_rules.SessionRules:
+    def permissions(self) -> SessionRules:
         """The session's own rules: add, remove, list, evaluate."""
-        return session_rules.SessionRules(self._store, self.id)
+        from .session_rules import SessionRules
+
+        return SessionRules(self)
 
     def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
         turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself."""
-        arguments.text_or_none("system", system)
-        with self._store.db.read() as tx:
-            head = tx.one(Q.read_head, session=self.id)
-            sessions.get_row(tx, self.id)
-            if head is not None and head[5] is not None:
-                return []
-            return context.assemble(tx, head[0] if head else None, transcript.read_loose(tx, self.id), system)
+        return self._read(read.context.of_session, arguments.text_or_none("system", system))
 
     def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
-        return model_messages.convert(self.context(system=system))
+        from .aisdk.model_messages import convert
 
-    @_goes_on
+        return convert(self.context(system=system))
+
     def compact(
         self, summary: str, keep_from: str | TurnInfo | None = None, expected: int | None = None, **given: Any
     ) -> TurnInfo:
@@ -471,51 +309,27 @@ class Session:
         `metadata`, `tokens_before`, `tokens_after`, `summary_tokens`, `summarization_input_tokens`,
         `summarization_output_tokens`, `duration_ms`."""
         arguments.revision(expected)
-        said = compaction.Compaction.of(summary, given)
-        with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, expected=expected, timestamps=1, moving_on=True)
-            head = adopt.adopt_beside(tx, head) if expected is None else head
-            turn = compaction.write(tx, head, said, compaction.scope(tx, head, _name_of(keep_from)))
-            head = seal.advance_head(tx, head, turn, kind="compact")
-            if head.open_turns:
-                hidden_stamps.hide_open_turns(tx, head)
-            row = tx.one(Q.get_turn, turn=turn.id)
-        assert row is not None
-        return events.turn_info(row)
+        said = verbs.compaction.Compaction.of(summary, given)
+        return self._write(verbs.compaction.compact, said, _name_of(keep_from), expected)
 
-    @_goes_on
     def prune(self, before: str | TurnInfo | None = None, *, keep: int | None = None) -> int:
         """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
         The record stays as it is."""
-        with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0)
-            return pruning.prune(tx, head, _name_of(before), keep)
+        return self._write(verbs.pruning.prune, _name_of(before), keep)
 
     # ------------------------------------------------------------ moving the head
 
-    @_goes_on
     def fork(
         self, at: str | TurnInfo | dict[str, Any] | None = None, *, title: str | None = None, copy: bool = False
     ) -> Session:
         """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
         only the contract must see it whole: `copy=True`."""
         check_title(title)
-        arguments.flag("copy", copy)
-        with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0, writing=False)
-            if head.deleted_at is not None:
-                preflight.refuse_closed(head)
-            new = sessions.fork(tx, head, _name_of(at), title=title)
-            if copy:
-                materialise.materialise(tx, heads.lock(tx, new, timestamps=0))
-        return Session(self._store, new)
+        return Session(self._store, self._write(verbs.create.fork, _name_of(at), title, arguments.flag("copy", copy)))
 
-    @_goes_on
     def materialise(self) -> int:
         """Copy the messages that live in other sessions, for readers who know only the contract; how many."""
-        with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, timestamps=0)
-            return materialise.materialise(tx, head)
+        return self._write(verbs.create.copy_shared)
 
     def rewind(
         self, to: str | TurnInfo | dict[str, Any], expected: int | None = None, reason: str | None = None
@@ -525,57 +339,36 @@ class Session:
         exact_json.check_text("reason", reason)
         if wanted is None:
             raise BadValue("rewind needs a turn or a message to go back to")
-        self._move(lambda tx, head: moves.rewind(tx, head, wanted, reason), expected)
+        self._write(verbs.moves.rewind, wanted, arguments.revision(expected), reason)
 
     def undo(self, expected: int | None = None) -> None:
         """Take back the last move of the head; again, the one before it."""
-        self._move(lambda tx, head: moves.undo(tx, head, None), expected)
+        self._write(verbs.moves.undo, arguments.revision(expected))
 
     def redo(self, expected: int | None = None) -> None:
-        self._move(lambda tx, head: moves.redo(tx, head, None), expected)
+        self._write(verbs.moves.redo, arguments.revision(expected))
 
     def move(self, to: str | TurnInfo | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
         wanted = _name_of(to)
         exact_json.check_text("reason", reason)
-
-        def work(tx: Tx, head: Head) -> Head:
-            if wanted is not None and wanted not in {t.id for t in events.tree(tx, self.id) if t.sealed_at}:
-                raise TurnNotFound(wanted, "it is not a sealed turn of this session; fork(at=…) reaches others")
-            return moves.move(tx, head, wanted, kind="move", reason=reason)
-
-        self._move(work, expected)
-
-    @_goes_on
-    def _move(self, work: Any, expected: int | None) -> None:
-        arguments.revision(expected)
-        with self._store.db.write(hard=True) as tx:
-            head = preflight.ready(tx, self._store.runtime, self.id, expected=expected, timestamps=0)
-            work(tx, head)
+        self._write(verbs.moves.move, wanted, arguments.revision(expected), reason)
 
     # ------------------------------------------------------------ life
 
     def archive(self) -> None:
         """Read-only, and out of lists. Turns already open may finish."""
-        with self._store.db.write(hard=True) as tx:
-            sessions.set_archived(tx, self.id, True)
+        self._write(verbs.lifecycle.set_archived, True)
 
     def unarchive(self) -> None:
-        with self._store.db.write(hard=True) as tx:
-            sessions.set_archived(tx, self.id, False)
+        self._write(verbs.lifecycle.set_archived, False)
 
-    @_goes_on
     def delete(self) -> None:
         """Gone from every list; forks keep what they share. undelete() brings it back."""
-        with self._store.db.write(hard=True) as tx:
-            head = heads.lock(tx, self.id, timestamps=0)
-            if head.deleted_at is not None:
-                raise SessionNotFound(self.id)
-            sessions.delete(tx, self._store.runtime, head)
+        self._write(verbs.lifecycle.delete)
 
     def undelete(self) -> None:
-        with self._store.db.write(hard=True) as tx:
-            sessions.undelete(tx, heads.lock(tx, self.id, timestamps=0))
+        self._write(verbs.lifecycle.undelete)
 
     def alias(self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None) -> None:
         """A unique name, in its namespace, for this session (or for one of its turns)."""
@@ -583,23 +376,14 @@ class Session:
         check_name("namespace", arguments.text("namespace", namespace))
         arguments.text_or_none("turn", turn)
         exact_json.check_text("reason", reason)
-        with self._store.db.write(hard=True) as tx:
-            sessions.add_alias(tx, self.id, name, namespace, turn, reason)
+        self._write(verbs.lifecycle.add_alias, name, namespace, turn, reason)
 
     def unalias(self, name: str, namespace: str = "alias") -> None:
-        arguments.text("name", name)
-        arguments.text("namespace", namespace)
-        with self._store.db.write(hard=True) as tx:
-            if not tx.run(Q.delete_alias, namespace=namespace, name=name, session=self.id):
-                raise SessionNotFound(name, f"no {namespace} of that name points here")
+        self._write(verbs.lifecycle.remove_alias, arguments.text("name", name), arguments.text("namespace", namespace))
 
-    @_goes_on
     def adopt(self) -> bool:
         """Make turns of everything another program wrote into this session; False if there was nothing."""
-        with self._store.db.write(hard=True) as tx:
-            head = heads.lock(tx, self.id, timestamps=0)
-            preflight.refuse_closed(head)
-            return preflight.settle_open(tx, self._store.runtime, self.id, everywhere=True)
+        return self._write(verbs.preflight.adopt_all)
 
 
 class Moment:
@@ -613,7 +397,13 @@ class Moment:
 
     def messages(self) -> list[dict[str, Any]]:
         with self._store.db.read() as tx:
-            return transcript.as_ui(transcript.read_path(tx, self.turn_id))
+            return read.transcript.as_ui(read.transcript.read_path(tx, self.turn_id))
+
+
+def _prepared(messages: Any, given: dict[str, Any]) -> tuple[TurnOptions, list[NewMessage]]:
+    """What a caller gave for a turn: its options, and its messages as the rows they will be."""
+    options = verbs.options.TurnOptions(**given) if given else verbs.options.PLAIN
+    return options, verbs.message_input.prepare(messages, options.for_user() if given else None)
 
 
 def _stamp(when: datetime | int) -> int:
@@ -631,50 +421,9 @@ def _stamp(when: datetime | int) -> int:
 
 
 def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
+    """The id of a turn or a message, given as such, or as what was read."""
+    if place is None or isinstance(place, str):
+        return place
     from .turn import name_of
 
-    return place if place is None or isinstance(place, str) else name_of(place)
-
-
-def _sibling_place(
-    tx: Tx, head: Head, message: str | None, *, editing: bool
-) -> tuple[str | None, list[Entry], str | None]:
-    """(parent turn, the lines before the message, the id the client knows it by)."""
-    if message is None:
-        said = _last_said(tx, head)
-        message = _last_message(tx, said)
-        if message is None:  # asked, never answered: the same question again
-            parent = tx.one(Q.parent_of, turn=said)
-            assert parent is not None
-            return parent[0], moves.entries_of(tx, said), None
-    turn_id, message = moves.find_message(tx, head, message, on_path=True, in_tail=True)
-    row = tx.one(Q.get_message, id=message)
-    if row is None:
-        raise MessageNotFound(message)
-    if (tx.one(Q.get_turn, turn=turn_id) or ("",) * 4)[3] == compaction.KIND:
-        raise Refused(f"message {message} is a summary; it was neither asked nor answered")
-    if editing != (row[2] != "assistant"):
-        verb = "edit changes what was said to the agent" if editing else "regenerate answers again"
-        raise Refused(f"{verb}; message {message} is from the {row[2]}")
-    entries = moves.entries_of(tx, turn_id)
-    start = moves.start_of_message(entries, message)
-    parent = tx.one(Q.parent_of, turn=turn_id)
-    assert parent is not None
-    return parent[0], entries[:start], entries[start].client_id or message
-
-
-def _last_said(tx: Tx, head: Head) -> str:
-    """The last turn in which something was said: a summary is not."""
-    for turn_id, kind in reversed(tx.all(Q.path_kinds, turn=head.turn_id)) if head.turn_id else ():
-        if kind != compaction.KIND:
-            return str(turn_id)
-    raise MessageNotFound("the last answer", "nothing was said yet")
-
-
-def _last_message(tx: Tx, turn_id: str) -> str | None:
-    """The answer that a turn ends with; None if it ends with a question."""
-    for entry in reversed(moves.entries_of(tx, turn_id)):
-        if entry.kind == "message":
-            row = tx.one(Q.get_message, id=entry.ref)
-            return entry.ref if row is not None and row[2] == "assistant" else None
-    return None
+    return name_of(place)

@@ -15,24 +15,14 @@ from typing import Any
 from .aisdk import chunks, model_messages
 from .aisdk.folding import MISSING
 from .base import arguments, exact_json
-from .base.clock import now_ms
-from .core import counting, heads
-from .core.foreign import adopt, hidden_stamps
-from .core.read import context, transcript
-from .core.settle import requeue
-from .core.settle.head_cache import CachedHead
-from .core.settle.preflight import Runtime
-from .core.turn import response, seal
+from .core import counting
+from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
-from .core.verbs import late_result, mid_turn, sessions
 from .core.verbs.compaction import Compaction
-from .db.engine import Database, Tx
-from .db.queries import Q
-from .errors import BadValue, HeadConflict, PalaverError, TurnSealed, UsageConflict
+from .errors import BadValue, HeadConflict, PalaverError
 from .model import SEALED, TurnInfo, Usage
-from .streaming.chunk_writer import chunks_are_gone
+from .streaming import changes
 from .streaming.recorder import Offer, Recorder
-from .streaming.save_policy import SavePolicy
 
 Chunk = Mapping[str, Any] | str | bytes
 
@@ -44,25 +34,19 @@ class Turn:
 
     def __init__(
         self,
-        db: Database,
         runtime: Runtime,
-        state: OpenTurn,
+        recorder: Recorder,
         *,
-        policy: SavePolicy,
         on_end: Callable[[Turn], None] | None = None,
-        on_hold: Callable[[], None] | None = None,
         on_begin: Callable[[Turn], None] | None = None,
         resumed: bool = False,
     ) -> None:
-        self._db = db
         self._runtime = runtime
-        self._policy = policy
+        self._recorder = recorder
         self._on_end = on_end
-        self._on_hold = on_hold
         self._on_begin = on_begin
         self._lock = threading.RLock()
         _ALL.add(self)
-        self._recorder = Recorder(db, state, policy, on_hold=on_hold)
         self._resumed = resumed
 
     # ------------------------------------------------------------ what it is
@@ -186,23 +170,7 @@ class Turn:
         given = counting.check_usage(Usage(input, output, reasoning, cache_read, cache_write))
         cost = 0.0 if cost_usd is None else counting.check_cost(cost_usd)
         with self._lock:
-            self._recorder.make_ready(waiting=True)
-            if response.has_caller_usage(self._state):
-                raise UsageConflict(self.id)
-            self._recorder.change(lambda tx: self._count(tx, given, cost, model))
-
-    def _count(self, tx: Tx, given: Usage, cost: float, model: Any) -> None:
-        state = self._state
-        counting.refuse_overflow(tx, state.session_id, state.thread, state.usage, given)
-        if state.response_id is None:  # tokens have a home as soon as they are told
-            self._recorder.writer.seq = response.open_response(tx, state)
-        state.told = True
-        if model is not None:
-            state.facts["model"] = sessions.as_model(model)
-            self._write_facts(tx)
-        response.count_usage(tx, state, state.usage + given, state.cost + cost)
-        response.write_metadata(tx, state)
-        self._recorder.writer.event(tx, "usage", {"usage": exact_json.Raw(given.json().encode()), "cost_usd": cost})
+            changes.count_usage(self._recorder, given, cost, model)
 
     # ------------------------------------------------------------ waiting and results from outside
 
@@ -227,49 +195,12 @@ class Turn:
         data |= {key: value for key, value in given.items() if value is not None}
         exact_json.parse(exact_json.encode(data))
         with self._lock:
-            self._recorder.refresh()
-            if self.status in SEALED:
-                raise TurnSealed(self.id, self.status, late=self._keep_late(data))
-            try:
-                self._recorder.flush()
-            except TurnSealed as sealed:
-                raise TurnSealed(self.id, sealed.status, late=self._keep_late(data)) from None
-            self._resolve(data)
-
-    def _resolve(self, data: dict[str, Any]) -> None:
-        state, pen = self._state, self._recorder.writer
-        index = state.fold.resolve(**data)
-
-        def store(tx: Tx) -> None:
-            pen.event(tx, "resolve", data)
-            pen.write_dirty(tx, index)
-            if "approved" not in data:
-                state.add(tx, "result", state.part_ids[index])
-
-        try:
-            self._recorder.change(store, hard=True)
-        except TurnSealed as sealed:
-            raise TurnSealed(self.id, sealed.status, late=self._keep_late(data)) from None
-        pen.dirty.clear()
-
-    def _keep_late(self, data: dict[str, Any]) -> str | None:
-        """A result is kept beside the sealed turn; an answer to a question that is over is not a result."""
-        if "approved" in data:
-            return None
-        with self._db.write(hard=True) as tx:
-            return late_result.keep(tx, self.id, data)
+            changes.resolve(self._recorder, data)
 
     def wait(self) -> None:
         """Leave the turn open for somebody to answer: minutes or days. `session.resume(turn.id)` continues it."""
         with self._lock:
-            self._recorder.make_ready()
-            self._recorder.change(self._go_waiting, hard=True)
-            self._state.fence += 1
-            self._recorder.writer.dirty.clear()
-
-    def _go_waiting(self, tx: Tx) -> None:
-        self._recorder.writer.write_dirty(tx)
-        self._recorder.set_waiting(tx)
+            changes.wait(self._recorder)
 
     # ------------------------------------------------------------ what is in force, and what a model sees
 
@@ -278,28 +209,13 @@ class Turn:
         if not exact_json.check_column("permission", permission):
             raise BadValue("a permission that was used has a name")
         with self._lock:
-            self._recorder.refresh()
-            self._recorder.refuse_ended(waiting=True)
-            facts = self._state.facts
-            if permission not in facts.get("permissions_used", ()):
-                facts["permissions_used"] = [*facts.get("permissions_used", ()), permission]
-                self._recorder.change(self._write_facts)
-
-    def _write_facts(self, tx: Tx) -> None:
-        state = self._state
-        tx.defer(Q.set_facts, turn=state.id, fence=state.fence, facts=exact_json.encode(state.facts))
+            changes.note_permission(self._recorder, permission)
 
     def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """What a model should see to go on with this turn: what is before it, and what it has so far."""
         arguments.text_or_none("system", system)
         with self._lock:
-            self._recorder.refresh()
-            self._recorder.flush()
-            with self._db.read() as tx:
-                own = transcript.read_turn(tx, self.id)
-                if system is None:
-                    system = context.prompt(tx, self._state.facts.get("metadata"))
-                return context.assemble(tx, self._state.parent_id, own, system)
+            return changes.read_context(self._recorder, system)
 
     def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages: what an agent's loop gives its model, again after each tool."""
@@ -310,35 +226,12 @@ class Turn:
         is returned goes on from there; all of it or nothing. Takes what `session.compact` takes."""
         said, where = Compaction.of(summary, given), name_of(keep_from)
         with self._lock:
-            self._recorder.make_ready()
-            try:
-                with self._db.write(hard=True) as tx:
-                    going_on = mid_turn.compact(tx, self._runtime.scans, self._state, said, where)
-                    if going_on is None:
-                        raise HeadConflict(self.session_id, self._state.base_revision, self._who_was_first(tx))
-                    turn = self._successor(tx, *going_on)
-            except BaseException:
-                self._recorder.is_stale = True
-                raise
+            recorder = changes.compact(self._recorder, self._runtime, said, where)
             self._end()
+            turn = Turn(self._runtime, recorder, on_end=self._on_end, on_begin=self._on_begin)
             if self._on_begin:
                 self._on_begin(turn)
             return turn
-
-    def _successor(self, tx: Tx, state: OpenTurn, rest: list[str]) -> Turn:
-        """The turn that goes on, with the chunks of the step that was not finished."""
-        turn = Turn(
-            self._db,
-            self._runtime,
-            state,
-            policy=self._policy,
-            on_end=self._on_end,
-            on_hold=self._on_hold,
-            on_begin=self._on_begin,
-        )
-        if rest:
-            turn._recorder.go_on(tx, rest)
-        return turn
 
     # ------------------------------------------------------------ the end
 
@@ -350,12 +243,10 @@ class Turn:
             if status not in SEALED:
                 raise BadValue(f"a turn ends as completed, failed or aborted, not {arguments.shown(status)}")
             try:
-                landed = self._seal(status)
-            except BaseException:
-                self._recorder.is_stale = True
+                changes.seal(self._recorder, self._runtime, status)
+            except HeadConflict:
+                self._end()
                 raise
-            if landed is not None:
-                self._drift(status, landed)
             self._end()
 
     def abort(self, reason: str | None = None) -> None:
@@ -365,41 +256,6 @@ class Turn:
             if reason is not None:
                 self._state.facts["abort_reason"] = reason
             self.seal("aborted")
-
-    def _seal(self, status: str) -> int | None:
-        """None: landed. Otherwise the revision that somebody else moved the head to."""
-        state = self._state
-        with self._db.write(hard=True) as tx:
-            moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
-            if moved is None:
-                return self._who_was_first(tx)
-            if moved.head.event_seq <= self._recorder.writer.seq:
-                raise chunks_are_gone(self.id)
-            found = adopt.look(tx, moved.head, self._runtime.scans)
-            thread = seal.freeze(tx, state, status, (lambda: adopt.take_entries(tx, state, found)) if found else None)
-            seal.touch(tx, state.session_id, state.facts, now_ms())
-            link = moved.log(tx, "seal")
-            if moved.head.open_turns > 1:
-                hidden_stamps.hide_open_turns(tx, moved.head)
-        self._runtime.head_cache.put(state.session_id, CachedHead(state.id, moved.head.event_seq, link, thread))
-        return None
-
-    def _who_was_first(self, tx: Tx) -> int:
-        self._recorder.writer.renumber(tx)
-        row = tx.one(Q.read_head, session=self.session_id)
-        assert row is not None
-        return int(row[1])
-
-    def _drift(self, status: str, actual: int) -> None:
-        """The race is lost: keep the work as a stray and say so."""
-        state = self._state
-        with self._db.write(hard=True) as tx:
-            self._recorder.writer.renumber(tx)
-            head = heads.lock(tx, state.session_id, timestamps=0)
-            seal.freeze(tx, state, status)
-            seal.mark_stray(tx, head, state)
-        self._end()
-        raise HeadConflict(state.session_id, state.base_revision, actual, stray=state.id)
 
     def _end(self) -> None:
         if self._on_end:
@@ -426,13 +282,8 @@ class Turn:
     def give_back(self) -> bool:
         """A queued message whose start failed before anything came waits again, once. False: it does not."""
         with self._lock:
-            if self._state.response_id is not None or self._recorder.pending or self._state.status != "streaming":
-                return False
-            with self._db.write(hard=True) as tx:
-                head = heads.lock(tx, self.session_id, timestamps=0)
-                given = requeue.give_back(tx, head, self.id, self._state.fence)
+            given = changes.give_back(self._recorder)
             if given:
-                self._state.status = "aborted"
                 self._end()
             return given
 

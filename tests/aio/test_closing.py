@@ -10,7 +10,7 @@ import pytest
 
 import palaver
 from palaver import aio
-from palaver import store as library
+from palaver import opening as library
 from palaver.errors import StoreClosed, TurnSealed
 
 from .support import START, answer, delta, flow, ours, query, run, said, status, until, words

@@ -3,13 +3,18 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Callable
+from typing import Any
 
 import pytest
 
 import palaver
 from palaver import aio
+from palaver.db.sqlite.engine import SqliteDatabase
+from palaver.db.sqlite.watch import Watch
 
-from .support import run, words
+from .support import run, until, words
 
 
 async def collect(session: aio.AsyncSession, count: int, after: int | None = None) -> list[int]:
@@ -83,5 +88,63 @@ def test_what_a_plain_store_writes_is_seen(path: str) -> None:
             with palaver.open(path) as plain:
                 plain.sessions.get(session.id).commit("from elsewhere")
             assert len(await follower) == 1
+
+    run(follow())
+
+
+def test_a_hundred_idle_followers_share_one_watch_and_read_nothing(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    calls: Counter[str] = Counter()
+    for owner, name in ((SqliteDatabase, "watch"), (SqliteDatabase, "read"), (Watch, "_version")):
+        monkeypatch.setattr(owner, name, counting(calls, getattr(owner, name)))
+
+    async def follow() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create("coder")
+            followers = [asyncio.ensure_future(collect(session, 1)) for _ in range(100)]
+            await until(lambda: len(store._inner._watcher._followers) == 100, "all of them wait")
+            looks = calls["_version"]
+            await until(lambda: calls["_version"] >= looks + 20, "each has looked once more")
+            reads, looks = calls["read"], calls["_version"]
+            await until(lambda: calls["_version"] >= looks + 20, "the watcher looks again and again")
+            assert calls["read"] == reads
+            await session.set("title", "news")
+            assert len(await asyncio.gather(*followers)) == 100
+            assert calls["watch"] == 1
+
+    run(follow())
+
+
+def counting(calls: Counter[str], work: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    def counted(self: Any) -> Any:
+        calls[work.__name__] += 1
+        return work(self)
+
+    return counted
+
+
+def test_a_follower_that_is_cancelled_or_left_is_forgotten(path: str) -> None:
+    async def follow() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create("coder")
+            watcher = store._inner._watcher
+            waiting = asyncio.ensure_future(collect(session, 1))
+            await until(lambda: len(watcher._followers) == 1, "it waits")
+            waiting.cancel()
+            await asyncio.wait([waiting])
+            assert not watcher._followers
+            assert await collect(session, 1, after=0) and not watcher._followers
+
+    run(follow())
+
+
+def test_close_ends_every_follower(path: str) -> None:
+    async def follow() -> None:
+        store = await aio.open(path)
+        session = await store.sessions.create("coder")
+        followers = [asyncio.ensure_future(collect(session, 1)) for _ in range(40)]
+        await until(lambda: len(store._inner._watcher._followers) == 40, "they wait")
+        await store.close()
+        ended = await asyncio.gather(*followers, return_exceptions=True)
+        assert {type(each) for each in ended} == {palaver.StoreClosed}
 
     run(follow())

@@ -11,7 +11,7 @@ import pytest
 import palaver
 from palaver import aio
 from palaver.errors import BadRule, HeadConflict, SessionNotFound, StoreClosed, TurnSealed
-from palaver.store import Sessions
+from palaver.sessions import Sessions
 
 from .support import END, START, answer, delta, run, said, status, words
 

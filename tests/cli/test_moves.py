@@ -174,7 +174,7 @@ def test_a_quick_verify_says_nothing_on_the_way(cli: Cli) -> None:
 def look_at_a_turn_each_second(monkeypatch: pytest.MonkeyPatch, seconds: int) -> None:
     now = [0.0]
     monkeypatch.setattr(progress, "monotonic", lambda: now[0])
-    with progress.Looked() as looked:
+    with progress.VerifyProgress() as looked:
         for second in range(1, seconds + 1):
             now[0] = second
             looked(1_000 * second, second > 3)

@@ -16,8 +16,8 @@ import pytest
 
 import palaver
 from palaver.base import address
-from palaver.cli import location, program
-from palaver.cli.commands import completion, doctor_server
+from palaver.cli import location, program, suggest
+from palaver.cli.commands import doctor_server
 from palaver.cli.exits import Stop, hide_secrets
 from tests.postgres.conftest import server
 from tests.postgres.pooler import Pooler
@@ -290,9 +290,9 @@ def test_an_address_and_its_space() -> None:
 def test_sessions_are_completed_from_a_server_too(database: str, template: str) -> None:
     context = click.Context(click.Command("show"))
     context.params = {"store": f"{database}#{template}"}
-    assert "the-build" in {offer.value for offer in completion.sessions(context, "the")}
+    assert "the-build" in {offer.value for offer in suggest.sessions(context, "the")}
     context.params = {"store": f"{database}#nowhere"}
-    assert completion.sessions(context, "the") == []
+    assert suggest.sessions(context, "the") == []
 
 
 # ---------------------------------------------------------------- secrets, and nothing there

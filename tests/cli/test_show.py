@@ -217,7 +217,7 @@ def test_no_pager_when_it_is_not_wanted_or_there_is_no_terminal(cli: Cli) -> Non
 def test_the_quick_way_to_list_and_the_long_way_print_the_same(cli: Cli, options: list[str]) -> None:
     cli.ok("archive", "ticket-7")
     ages = re.compile(r" \d+[smh] ")
-    quick = cli.ok("ls", *options)
+    fast = cli.ok("ls", *options)
     slow = cli.ok("ls", f"--store={cli.home / 'talks.db'}", *options)  # spelled so, it goes the long way
-    assert ages.sub(" ", quick) == ages.sub(" ", slow)
-    assert quick.count("ses_") == (2 if {"-a", "--all"} & set(options) else 1)
+    assert ages.sub(" ", fast) == ages.sub(" ", slow)
+    assert fast.count("ses_") == (2 if {"-a", "--all"} & set(options) else 1)

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from importlib.resources import files
+from pathlib import Path
 from typing import Any
 
 import apsw
@@ -34,6 +36,7 @@ COLUMNS = {
 }
 DEFAULT_ZERO = ["prompt_tokens", "completion_tokens", "reasoning_tokens", "cache_read", "cache_write", "total_tokens"]
 CONTRACT = tuple(COLUMNS)
+PAGE = Path(__file__).parents[2] / "docs" / "contract.md"
 
 
 @pytest.fixture(scope="module")
@@ -54,6 +57,19 @@ def rows(db: Any, query: str, params: Any = ()) -> list[Any]:
 
 
 # ---------------------------------------------------------------- tables
+
+
+def listed_as_ours(page: str) -> set[str]:
+    section = page.partition("## Not in the contract\n")[2].partition("They may be read")[0]
+    return set(re.findall(r"`(\w+)`", section))
+
+
+def test_the_page_lists_every_table_that_is_not_in_the_contract(db: Any) -> None:
+    there = {name for (name,) in rows(db, "SELECT name FROM sqlite_schema WHERE type IN ('table', 'view')")}
+    ours = {name for name in there if not name.startswith("sqlite_")} - set(CONTRACT)
+    page = PAGE.read_text("utf-8")
+    assert listed_as_ours(page) == ours
+    assert listed_as_ours(page.replace("`journal`, ", "")) == ours - {"journal"}
 
 
 @pytest.mark.parametrize("table", CONTRACT)

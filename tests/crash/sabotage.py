@@ -117,9 +117,9 @@ def recovers_for_ever() -> None:
 
 def live_turns_taken() -> None:
     """Recovery: every owner but ourselves is held to be dead."""
-    from palaver.db.sqlite import locks
+    from palaver.db.sqlite import owner_files
 
-    locks.look = lambda folder, owner: locks.FREE
+    owner_files.look = lambda folder, owner: owner_files.FREE
 
 
 BUGS: dict[str, Callable[[], None]] = {

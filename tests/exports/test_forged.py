@@ -12,7 +12,7 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver.base.exact_json import digest
+from palaver.core.digests import of as digest
 
 from . import rich
 from .conftest import Source

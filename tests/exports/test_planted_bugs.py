@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 import palaver
+from palaver.core.upkeep import rules
 from palaver.exports import groups, import_checks, import_group, lines, markdown_page, reader, selection, tables
 from palaver.exports.results import Rejected
 
@@ -41,6 +42,14 @@ def room(
 
 def nothing(*_: Any, **__: Any) -> None:
     return None
+
+
+def always(*_: Any, **__: Any) -> bool:
+    return True
+
+
+def never(*_: Any, **__: Any) -> bool:
+    return False
 
 
 def forged(name: str) -> Callable[[Room], None]:
@@ -88,7 +97,10 @@ Case = tuple[str, Callable[[Room], None], Callable[[Room], None]]
 CASES: list[Case] = [
     ("no footer check", lambda r: r.plant.setattr(reader, "_check_footer", nothing), an_altered_title_is_refused),
     ("no proof", lambda r: r.plant.setattr(import_checks, "prove", nothing), forged("another text")),
-    ("no leaves", lambda r: r.plant.setattr(import_checks, "_prove_line", nothing), forged("another text")),
+    ("no leaves", lambda r: r.plant.setattr(rules, "leaf_fits", always), forged("another text")),
+    ("no digests", lambda r: r.plant.setattr(rules.TurnProof, "digest_flaw", nothing), forged("another digest")),
+    ("no links", lambda r: r.plant.setattr(rules.ReflogProof, "take", nothing), forged("another reason")),
+    ("no sums", lambda r: r.plant.setattr(rules.Sums, "__ne__", never), forged("another depth")),
     ("no chain", lambda r: r.plant.setattr(import_checks, "_prove_turn", nothing), forged("another parent")),
     ("no reflog", lambda r: r.plant.setattr(import_checks, "_prove_head", nothing), forged("another reason")),
     ("no row check", lambda r: r.plant.setattr(import_checks, "check_row", nothing), forged("another prompt")),

@@ -11,7 +11,7 @@ import pytest
 
 import palaver
 from palaver import exports
-from palaver.db.queries import schema
+from palaver.db import schema
 from palaver.exports import Summary, Written, tables
 
 from . import rich
@@ -169,7 +169,7 @@ def test_memory_stores_export_and_import(source: Source) -> None:
 
 def test_the_tables_of_an_export_are_those_of_the_schema_column_by_column() -> None:
     db = apsw.Connection(":memory:")
-    db.execute(schema())
+    db.execute(schema.text())
     there = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
     assert there - {"owners", "schema_migrations", "journal", "settings"} == set(tables.BY_NAME)
     kinds = {"text": "TEXT", "json": "TEXT", "object": "TEXT", "null": "TEXT", "int": "INTEGER", "count": "INTEGER"}

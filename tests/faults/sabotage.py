@@ -11,9 +11,11 @@ import palaver
 from palaver import maintenance, store, turn
 from palaver.base import ids
 from palaver.db import queries
-from palaver.db.sqlite import checkpoint, engine, locks
+from palaver.db.sqlite import checkpoint, engine
 from palaver.db.sqlite.engine import SqliteDatabase
 from palaver.db.sqlite.file_identity import Files
+from palaver.db.sqlite.owner_files import OwnerFile
+from palaver.db.sqlite.writers_line import WritersLine
 
 
 def errors_swallowed() -> None:
@@ -74,7 +76,7 @@ def refused_for_ever() -> None:
 
 def descriptors_kept() -> None:
     """A store that is closed keeps a file."""
-    locks.WriteQueue.close = lambda self: None  # type: ignore[method-assign]
+    WritersLine.close = lambda self: None  # type: ignore[method-assign]
 
 
 def shared_commit_taken_for_granted() -> None:
@@ -90,10 +92,10 @@ def shared_commit_taken_for_granted() -> None:
 def threads_that_raise() -> None:
     """Housekeeping dies of an error."""
 
-    def work(self: Any, kept: Any) -> None:
+    def work(self: Any) -> None:
         raise OSError("housekeeping")
 
-    maintenance.Worker._work = work  # type: ignore[method-assign,assignment]
+    maintenance.Worker.run_due = work  # type: ignore[method-assign,assignment]
 
 
 def lock_kept() -> None:
@@ -130,7 +132,7 @@ def close_gives_up() -> None:
     def close(self: Any) -> None:
         if not self._closed:
             self._closed = True
-            for turn in list(self._open.values()):
+            for turn in self._turns:
                 turn.abort()
             self._owner.leave(self.db)
             self.db.close()
@@ -151,13 +153,13 @@ def forks_unnoticed() -> None:
 def children_clean_up() -> None:
     """A forked child takes its parent's owner file away."""
     made: list[str] = []
-    begin = locks.OwnerFile.__init__
+    begin = OwnerFile.__init__
 
     def remember(self: Any, folder: str, owner: str) -> None:
         begin(self, folder, owner)
         made.append(self.path)
 
-    locks.OwnerFile.__init__ = remember  # type: ignore[method-assign]
+    OwnerFile.__init__ = remember  # type: ignore[method-assign]
     os.register_at_fork(after_in_child=lambda: [os.unlink(path) for path in made])
 
 

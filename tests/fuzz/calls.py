@@ -12,7 +12,7 @@ from types import ModuleType
 from typing import Any, NamedTuple
 
 import palaver
-from palaver import aio, exports, permissions, recording, store
+from palaver import aio, exports, opening, permissions, recording
 from palaver.core.turn.options import TurnOptions
 from palaver.core.verbs.compaction import COUNTS, Compaction
 from palaver.session_rules import SessionRules
@@ -43,8 +43,8 @@ SPECIAL = {
 
 _SETUP = tuple(inspect.signature(TurnOptions).parameters)
 _MORE: dict[str, tuple[str, ...]] = {  # what `**given` of a verb means
-    "palaver.open": (*store._ENGINE, *store._STORE),
-    "aio.open": (*store._ENGINE, *store._STORE),
+    "palaver.open": (*opening._ENGINE, *opening._STORE),
+    "aio.open": (*opening._ENGINE, *opening._STORE),
     "Session.compact": (*Compaction._fields[1:-1], *COUNTS),
     "Turn.compact": (*Compaction._fields[1:-1], *COUNTS),
     "SessionRules.add": ("source", "added_at", "note"),

@@ -13,6 +13,7 @@ from palaver import Store, permissions, session
 from palaver.base import arguments, exact_json
 from palaver.core import digests
 from palaver.core.turn import message_input
+from palaver.core.upkeep.trim_slices import Slices
 
 from . import run
 from .values import nested
@@ -53,7 +54,7 @@ def housekeeping_fails(patch: pytest.MonkeyPatch) -> None:
     def broken(self: Any) -> bool:
         raise ZeroDivisionError("planted")
 
-    patch.setattr(Store, "_trim_slice", broken)
+    patch.setattr(Slices, "trim_one", broken)
 
 
 def opening_fails_after_a_title(patch: pytest.MonkeyPatch) -> None:

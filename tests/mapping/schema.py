@@ -1,51 +1,38 @@
-"""Our schema as SQLite sees it: schema.sql loaded into memory and read back from the catalogue."""
+"""Our schema in the words of seed 000. That it is what SQLite makes of it, tests/migrations/test_schema.py shows."""
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
 from pathlib import Path
 
-import apsw
+from palaver.db import schema
+from palaver.db.schema import Column
 
 ROOT = Path(__file__).resolve().parents[2]
 SCHEMA_SQL = ROOT / "src" / "palaver" / "db" / "sql" / "schema.sql"
 
 
-@dataclass
 class Schema:
-    # table → (column, type, required, default), `required` in the words of seed 000
-    tables: dict[str, list[tuple[str, str, str, str | None]]] = field(default_factory=dict)
-    # index → (table, columns)
-    indexes: dict[str, tuple[str, tuple[str, ...]]] = field(default_factory=dict)
-    # table → (column, table it refers to, column there, on delete)
-    keys: dict[str, list[tuple[str, str, str, str]]] = field(default_factory=dict)
-    triggers: list[str] = field(default_factory=list)
+    def __init__(self, sql: str) -> None:
+        self.triggers = [text for text in schema.statements(sql) if text.startswith("CREATE TRIGGER")]
+        read = schema.Schema(sql)
+        # table → (column, type, required, default)
+        self.tables = {table.name: [_column(one) for one in table.columns] for table in read.tables.values()}
+        # index → (table, columns)
+        self.indexes = {index.name: (index.table, index.columns) for index in read.indexes}
+        # table → (column, table it refers to, column there, on delete)
+        self.keys = {
+            table.name: [(one.name, *one.refers) for one in table.columns if one.refers]
+            for table in read.tables.values()
+        }
 
     def has_column(self, table: str, column: str) -> bool:
-        return any(row[0] == column for row in self.tables.get(table, ()))
+        return any(name == column for name, *_ in self.tables.get(table, ()))
 
 
 def load(sql: str | None = None) -> Schema:
-    database = apsw.Connection(":memory:")
-    database.execute(SCHEMA_SQL.read_text("utf-8") if sql is None else sql)
-    catalogue = list(database.execute("SELECT type, name, tbl_name FROM sqlite_schema ORDER BY rowid"))
-    schema = Schema()
-    for kind, name, table in catalogue:
-        if kind == "table":
-            schema.tables[name] = [
-                _column(row) for row in database.execute("SELECT * FROM pragma_table_info(?)", (name,))
-            ]
-            rows = database.execute('SELECT "from", "table", "to", on_delete FROM pragma_foreign_key_list(?)', (name,))
-            schema.keys[name] = list(rows)
-        elif kind == "index" and not name.startswith("sqlite_autoindex_"):
-            rows = database.execute("SELECT name FROM pragma_index_info(?) ORDER BY seqno", (name,))
-            schema.indexes[name] = (table, tuple(column for (column,) in rows))
-        elif kind == "trigger":
-            schema.triggers.append(name)
-    database.close()
-    return schema
+    return Schema(schema.text() if sql is None else sql)
 
 
-def _column(row: tuple) -> tuple[str, str, str, str | None]:
-    _, name, kind, not_null, default, primary = row
-    return name, kind, "PK" if primary else "required" if not_null else "optional", default
+def _column(column: Column) -> tuple[str, str, str, str | None]:
+    required = "PK" if column.is_key else "required" if column.is_required else "optional"
+    return column.name, column.type, required, column.default

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+import inspect
+import re
+
 import pytest
 
+import palaver
+
 from . import schema as our
-from .page import HEADER, PAGE, problems, rows_of
+from .page import CAPABILITIES, HEADER, NOT_YET, PAGE, PLANNED, PUBLIC, problems, rows_of
 from .seed_000 import CONTRACT, CONTRACT_INDEXES, CONTRACT_KEYS
 from .seeds import CATEGORIES, SEEDS, TOTALS, all_keys, keys_of
 
@@ -119,11 +124,13 @@ def test_a_row_without_a_key_is_noticed(text: str, schema: our.Schema) -> None:
         "column `turns.parent_id` at `/inside`",
         "table `no_such_table`",
         "index `no_such_index`",
-        "step 1: the kernel brings it",
-        "step 13: somebody brings it",
-        "step 7:",
-        "step 7: an index on `turns.no_such_column`",
-        "step 6: see `003.type.NoSuchType`",
+        "not yet: somebody brings it",
+        "not yet (magic): somebody brings it",
+        "not yet (ledger):",
+        "not yet (ledger): an index on `turns.no_such_column`",
+        "not yet (lash dialect): see `003.type.NoSuchType`",
+        "kernel: `store.search(query, …)`",
+        "kernel: `palaver reindex`",
         "table `natives`",
         "column `heads.title`, else in `natives`",
     ],
@@ -140,6 +147,28 @@ def test_a_home_is_judged_by_the_schema_not_by_its_looks(text: str) -> None:
     changed = our.load(sql.replace("thread_tokens ", "thread_tokenz "))
     found = problems(text, changed)
     assert any(problem.startswith("004.threads.total_tokens: ") for problem in found)
+
+
+def test_a_step_that_is_called_by_its_number_is_noticed(text: str, schema: our.Schema) -> None:
+    line = line_of(text, "000.chat_sessions.agent")
+    changed = line.removesuffix("|") + "comes with step 7 |"
+    assert problems(text.replace(line, changed), schema) == [f"a step by its number: {changed}"]
+
+
+@pytest.mark.parametrize(
+    "noun, handle", [("store", palaver.Store), ("session", palaver.Session), ("turn", palaver.Turn)]
+)
+def test_the_public_names_are_there_and_the_planned_ones_are_not(noun: str, handle: type) -> None:
+    attributes = set(dir(handle)) | set(re.findall(r"self\.(\w+)", inspect.getsource(handle)))
+    assert PUBLIC[noun] <= attributes
+    assert not {name for name in attributes if f"{noun}.{name}" in PLANNED}
+
+
+def test_the_legend_names_every_capability_that_is_missing(text: str) -> None:
+    legend = " ".join(text[: text.index("## Seed 000")].split())
+    named = re.search(r"Capabilities that are not there yet: (.*?)\.", legend)
+    assert named and set(named[1].split(", ")) == CAPABILITIES
+    assert set(filter(None, NOT_YET.findall(text))) - {"c"} == CAPABILITIES
 
 
 def test_a_wrong_count_on_the_page_is_noticed(text: str, schema: our.Schema) -> None:

@@ -6,7 +6,7 @@ from pathlib import Path
 
 import apsw
 
-from palaver.db.queries import migrations
+from palaver.db.schema import migrations
 
 TALK, FORK = "ses_18bcfe56803000hhkWAAZBcrIF", "ses_18bcfe568380007Gta8TnZeFln"
 WAITING, CUT_OFF = "ses_18bcfe56841000GzA5zFIoNDSC", "ses_18bcfe568510007x5haeqMVdwz"

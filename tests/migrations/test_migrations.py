@@ -9,7 +9,7 @@ import pytest
 
 import palaver
 from palaver.db import migrate
-from palaver.db.queries import migrations
+from palaver.db.schema import migrations
 
 from . import old as v1
 from .catalogue import catalogue
@@ -169,7 +169,7 @@ def next_version(patch: pytest.MonkeyPatch, step: tuple[str, str]) -> None:
     """As if one more migration had come."""
     known = migrations()
     patch.setattr(migrate, "VERSION", len(known) + 1)
-    patch.setattr(migrate, "migrations", lambda: [*known, step])
+    patch.setattr("palaver.db.schema.migrations", lambda: [*known, step])
 
 
 def test_promise_140_several_steps_are_as_many_transactions_in_order(old: str, monkeypatch: pytest.MonkeyPatch) -> None:

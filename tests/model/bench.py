@@ -19,7 +19,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 import palaver
 from palaver.base import clock
-from palaver.db.sqlite.owner_files import FileLife
+from palaver.db.sqlite.liveness import FileLife
 
 from .contexts import World
 from .judge import Judge

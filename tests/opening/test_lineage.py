@@ -6,12 +6,13 @@ import random
 
 import pytest
 
-from palaver.core.upkeep.lineage import Edge, Lineage
+from palaver.core.rows import TurnEdgeRow
+from palaver.core.upkeep.lineage import Lineage
 
 
-def edge(turn: int, parent: int | None, tokens: int = 1) -> Edge:
+def edge(turn: int, parent: int | None, tokens: int = 1) -> TurnEdgeRow:
     above = None if parent is None else f"t{parent}"
-    return Edge(f"t{turn}", above, "s", 0, "completed", 0, 1, None, 0, tokens, 0, 0, 0, 0, messages=2)
+    return TurnEdgeRow(f"t{turn}", above, "s", 0, "completed", 0, 1, None, 0, tokens, 0, 0, 0, 0, messages=2)
 
 
 def ancestors(parents: dict[int, int | None], turn: int) -> list[int]:

@@ -14,7 +14,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver.db.sqlite import locks
+from palaver.db.sqlite import owner_files
 
 from .elsewhere import as_nobody, python
 
@@ -36,9 +36,9 @@ def missing_note(folder: Path) -> Path:
 
 def test_an_owner_that_makes_its_file_again_takes_back_the_note_that_it_was_missing(tmp_path: Path) -> None:
     """Else the next who finds it missing, an hour later, calls it dead at the first look."""
-    file = locks.OwnerFile(str(tmp_path), SIGN)
+    file = owner_files.OwnerFile(str(tmp_path), SIGN)
     os.unlink(file.path)
-    assert locks.first_missed(str(tmp_path), SIGN, noting=True) is None
+    assert owner_files.first_missed(str(tmp_path), SIGN, noting=True) is None
     assert missing_note(tmp_path).exists()
     file.make()
     assert os.listdir(tmp_path) == [SIGN]
@@ -67,10 +67,10 @@ def test_a_writer_that_may_not_search_the_owners_folder_takes_the_others_for_ali
 @pytest.mark.parametrize(
     "look",
     [
-        lambda folder: locks.look(folder, SIGN),
-        lambda folder: locks.first_missed(folder, SIGN, noting=True),
-        lambda folder: locks.take_back(folder, SIGN),
-        lambda folder: locks.remove(folder, SIGN),
+        lambda folder: owner_files.look(folder, SIGN),
+        lambda folder: owner_files.first_missed(folder, SIGN, noting=True),
+        lambda folder: owner_files.take_back(folder, SIGN),
+        lambda folder: owner_files.remove(folder, SIGN),
     ],
     ids=["look", "first_missed", "take_back", "remove"],
 )
@@ -85,16 +85,16 @@ def test_an_owners_folder_that_is_a_link_is_not_followed(look: Callable[[str], o
 
 
 def test_who_asks_whose_a_sign_is_may_do_so_while_another_thread_opens_a_store(tmp_path: Path) -> None:
-    made: list[locks.OwnerFile] = []
+    made: list[owner_files.OwnerFile] = []
     before = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
         opener = threading.Thread(
-            target=lambda: made.extend(locks.OwnerFile(str(tmp_path), str(number)) for number in range(500))
+            target=lambda: made.extend(owner_files.OwnerFile(str(tmp_path), str(number)) for number in range(500))
         )
         opener.start()
         while opener.is_alive():
-            assert not locks.is_ours("nobody")
+            assert not owner_files.is_ours("nobody")
         opener.join()
     finally:
         sys.setswitchinterval(before)
@@ -120,7 +120,7 @@ HIDDEN = """
             print("it goes on")
             sys.exit()
         return False
-    tail.locks.are_hidden = are_hidden
+    tail.owner_files.are_hidden = are_hidden
 """
 
 

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver.core.upkeep import windows
+from palaver.core.upkeep import rules, windows
 from palaver.db.sqlite.transactions import Statements
 from palaver.testing import ask
 
@@ -71,6 +71,27 @@ def test_altered_truth_is_named_and_never_fixed(sealed: str, name: str) -> None:
     with palaver.open(sealed) as store:
         assert rule in {problem.rule for problem in store.verify()}
         assert rule in {problem.rule for problem in store.verify(fix=True)}
+
+
+RULES: dict[str, tuple[object, str, Any]] = {
+    "text": (rules, "leaf_fits", lambda *_, **__: True),
+    "salt gone": (rules.TurnProof, "_flaws", lambda *_: ()),
+    "part moved": (rules.TurnProof, "_flaws", lambda *_: ()),
+    "digest": (rules.TurnProof, "digest_flaw", lambda *_: None),
+    "reflog": (rules.ReflogProof, "take", lambda *_: None),
+    "head": (rules.ReflogProof, "head_flaw", lambda *_: None),
+}
+
+
+@pytest.mark.parametrize("name", RULES)
+def test_a_rule_that_is_not_asked_lets_altered_truth_through(
+    sealed: str, name: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    statement, rule = TRUTH[name]
+    altered(sealed, statement)
+    monkeypatch.setattr(*RULES[name])
+    with palaver.open(sealed, readonly=True) as store:
+        assert rule not in {problem.rule for problem in store.verify()}
 
 
 COPIES = {

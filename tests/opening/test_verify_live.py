@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 import palaver
+from palaver.core.rows import SessionBesideHeadRow
 from palaver.core.upkeep import mending, standing
 from palaver.core.upkeep.findings import Finding, stale
 from palaver.model import Usage
@@ -64,11 +65,11 @@ def test_a_check_writes_nothing_and_takes_no_lock(store: palaver.Store) -> None:
 def sums_of_the_check(patch: pytest.MonkeyPatch) -> None:
     """Write what the check found to be right."""
 
-    def found(row: standing.SessionRow, right: Usage) -> Iterator[Finding]:
+    def found(row: SessionBesideHeadRow, right: Usage) -> Iterator[Finding]:
         def repair(locked: mending.Locked) -> None:
             locked.tx.run(mending.Q.set_rollups, session=row.id, total=right.total, **right.columns())
 
-        if (*right.counts(), right.total) != row.tokens:
+        if (*right.counts(), right.total) != standing.tokens_in(row):
             yield stale("rollups", row.id, "", row.id, repair)
 
     patch.setattr(standing, "_rollups", found)

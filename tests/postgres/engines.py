@@ -60,7 +60,7 @@ class Memory:
         with store.db.write() as tx:
             for row in rows:
                 tx.defer_values(query, *row)
-        store.runtime.scans._done.clear()
+        store._runtime.scans._done.clear()
 
 
 class File:

@@ -15,7 +15,9 @@ import palaver
 from palaver.db.postgres import dialect
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.settings import Settings
-from palaver.db.queries import Q, Queries, Query, migrations, schema, statements
+from palaver.db.queries import Q, Queries, Query
+from palaver.db.schema import migrations, statements
+from palaver.db.schema import text as schema_text
 
 from .engines import connect, schema_of
 from .linting import RULES, findings
@@ -33,7 +35,7 @@ def written() -> Iterator[tuple[str, str]]:
     yield "the lock of a head", dialect.LOCK
     for parts in (False, True):  # they name their own space
         yield "chunks of many streams", dialect.append_chunks("here", parts=parts).replace("here.", "")
-    for name, text in [("schema", schema()), *migrations()]:
+    for name, text in [("schema", schema_text()), *migrations()]:
         for statement in statements(text):
             yield f"{name}, as written", statement
         for statement in dialect.schema(text):

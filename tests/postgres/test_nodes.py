@@ -267,20 +267,20 @@ def test_housekeeping_says_once_that_the_server_is_away(busy: Store, caplog: pyt
     def said() -> int:
         return sum("housekeeping is put off" in record.getMessage() for record in caplog.records)
 
-    keeper, tidy = busy._maintenance, busy._tidy
+    trim = busy._turns._trim
     with caplog.at_level(logging.WARNING, "palaver"), pytest.MonkeyPatch.context() as patch:
 
-        def failing(_: float) -> None:
+        def failing() -> bool:
             raise StoreUnavailable("away")
 
         for outage in (1, 2):
-            patch.setattr(busy, "_tidy", failing)
-            for _ in range(3):
-                keeper._work(busy._chores)
+            trim.soon()
+            with patch.context() as away:
+                away.setattr(trim._slices, "trim_one", failing)
+                for _ in range(3):
+                    busy._maintenance.run_due()
             assert said() == outage
-            patch.setattr(busy, "_tidy", tidy)
-            busy._trim_at = 0.0
-            keeper._work(busy._chores)
+            busy._maintenance.run_due()
 
 
 # ---------------------------------------------------------------- what workers are told

@@ -19,7 +19,8 @@ import palaver
 from palaver import exports
 from palaver.db.migrate import VERSION
 from palaver.db.postgres import dialect, spaces
-from palaver.db.queries import migrations, schema
+from palaver.db.schema import migrations
+from palaver.db.schema import text as schema_text
 
 from .engines import Row, connect, schema_of
 from .server import Server
@@ -180,7 +181,7 @@ def test_sixteen_different_spaces_may_be_made_at_once(dsn: str, db: psycopg.Conn
 def test_one_who_is_cut_off_while_making_a_space_leaves_nothing(
     dsn: str, db: psycopg.Connection[Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    statements = dialect.schema(schema())
+    statements = dialect.schema(schema_text())
     for at in (0, len(statements) // 2, len(statements) - 1):
         with monkeypatch.context() as patch, closing(connect(dsn)) as victim:
             patch.setattr(dialect, "schema", lambda text, at=at, victim=victim: _cut_off(db, victim, statements, at))
@@ -207,7 +208,7 @@ def _cut_off(
 def test_a_server_that_dies_while_a_space_is_made_knows_nothing_of_it(
     dsn: str, ours: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    statements = dialect.schema(schema())
+    statements = dialect.schema(schema_text())
     with monkeypatch.context() as patch, closing(connect(dsn)) as victim:
 
         def kill_midway(text: str) -> Iterator[str]:

@@ -6,7 +6,7 @@ import random
 from typing import Any
 
 from palaver.base import ids
-from palaver.db import migrate
+from palaver.db import schema
 from palaver.db.queries import Q
 
 from .breaks_schema import rewrite
@@ -69,10 +69,11 @@ def a_forked_child_keeps_its_parents_tails() -> None:
 
 @planted
 def ids_are_compared_without_case() -> None:
-    text = migrate.schema()
+    text = schema.text()
     wanted = text.replace("id                TEXT PRIMARY KEY", "id TEXT COLLATE NOCASE PRIMARY KEY")
     assert wanted != text
-    migrate.schema = lambda: wanted
+    schema.text = lambda: wanted
+    schema.current.cache_clear()
 
 
 @planted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 from palaver.core.upkeep import journal, rebuild
-from palaver.db import migrate
+from palaver.db import migrate, schema
 from palaver.db.queries import Q, Query
 
 from .sabotage import planted
@@ -34,12 +34,12 @@ def a_migration_is_committed_before_its_version() -> None:
 
 @planted
 def a_migration_does_not_know_which_turns_are_live() -> None:
-    files = migrate.migrations
+    files = schema.migrations
 
     def without_update() -> list[tuple[str, str]]:
         return [(name, text.replace("SET live = 1", "SET live = 0")) for name, text in files()]
 
-    migrate.migrations = without_update
+    schema.migrations = without_update
 
 
 def _left_out(*names: str) -> None:

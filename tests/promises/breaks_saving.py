@@ -182,9 +182,9 @@ def dead_turns_are_called_complete() -> None:
 @planted
 def living_writers_are_robbed() -> None:
     """Recovery takes turns from writers that live."""
-    from palaver.db.sqlite import locks
+    from palaver.db.sqlite import owner_files
 
-    locks.look = lambda folder, owner: locks.FREE
+    owner_files.look = lambda folder, owner: owner_files.FREE
 
 
 @planted

@@ -131,19 +131,19 @@ def reads_are_not_of_one_moment() -> None:
 @planted
 def writers_do_not_queue() -> None:
     """Writers meet at SQLite's own lock only, and look again after 20 to 150 ms: who comes first is luck."""
-    from palaver.db.sqlite import locks
+    from palaver.db.sqlite import writers_line
 
     _open_the_line()
     module = ModuleType("time")
     module.__dict__.update(time.__dict__, sleep=lambda seconds: time.sleep(random.uniform(0.02, 0.15)))
-    locks.time = module  # type: ignore[assignment]
+    writers_line.time = module  # type: ignore[assignment]
 
 
 def _open_the_line() -> None:
-    from palaver.db.sqlite.locks import WriteQueue
+    from palaver.db.sqlite.writers_line import WritersLine
 
-    WriteQueue._try = lambda self: True  # type: ignore[method-assign]
-    WriteQueue.release = lambda self: setattr(self, "_is_front", False)  # type: ignore[method-assign]
+    WritersLine._try = lambda self: True  # type: ignore[method-assign]
+    WritersLine.release = lambda self: setattr(self, "_is_front", False)  # type: ignore[method-assign]
 
 
 @planted

@@ -1,4 +1,4 @@
-"""Imports point one way: cli → store → session → open turn → recorder → core → db, all of them → values → leaves."""
+"""Imports point one way: cli → handles → streaming, exports → core → db → aisdk, permissions → base; so inside core."""
 
 from __future__ import annotations
 
@@ -12,92 +12,124 @@ import palaver
 
 ROOT = Path(palaver.__file__).parent
 LAYERS = [
-    {"errors", "clock", "later", "places"},
-    {"ids", "canonical", "edge"},
-    {"model", "chunks", "partial_json"},
-    {"folding", "globs", "shellline"},
-    {"wrappers"},
-    {"permissions", "modelmessages"},
+    {"errors"},
+    {"base"},
+    {"model", "aisdk", "permissions"},
     {"db"},
     {"core"},
-    {"saving", "eventlog", "keeper"},
-    {"pen"},
-    {"holding"},
-    {"exports", "recorder", "setup"},
-    {"openturn"},
-    {"rulebook", "recording", "together"},
-    {"session"},
-    {"store", "directory"},
-    {"aio", "copying", "__init__"},
-    {"cli", "testing"},
-    {"__main__"},
+    {"streaming", "exports"},
+    {
+        *("turn", "session", "session_rules", "sessions", "store", "recording", "aio", "copying", "directory"),
+        *("opening", "open_turns", "liveness", "jobs", "maintenance", "watcher", "__init__"),
+    },
+    {"cli", "testing", "__main__"},
+]
+CORE = [
+    {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "rows"},
+    {"read", "runtime", "head_cache"},
+    {"heads"},
+    {"turn"},
+    {"foreign"},
+    {"settle"},
+    {"verbs"},
+    {"upkeep"},
 ]
 LEVEL = {name: level for level, names in enumerate(LAYERS) for name in names}
+CORE_LEVEL = {name: level for level, names in enumerate(CORE) for name in names}
+MODULES = {
+    ".".join(part.removesuffix(".py") for part in path.relative_to(ROOT).parts).removesuffix(".__init__"): path
+    for path in sorted(ROOT.rglob("*.py"))
+}
 
 
-def layer_of(path: Path) -> str:
-    first = path.relative_to(ROOT).parts[0]
-    return first.removesuffix(".py")
-
-
-def imports(path: Path, source: str) -> Iterator[str]:
-    """The layers of ours that a file imports when it runs (imports for types only are left out)."""
-    depth = len(path.relative_to(ROOT).parts)
+def imports(name: str, source: str, *, is_package: bool = False) -> Iterator[str]:
+    """The modules of ours that a file imports when it runs (for types only: left out), by their full names."""
     tree = ast.parse(source)
     for block in [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]:
         block.body = []
     for node in ast.walk(tree):
-        if isinstance(node, ast.ImportFrom) and node.level == depth:
-            yield from [node.module.split(".")[0]] if node.module else (alias.name for alias in node.names)
-        elif isinstance(node, ast.ImportFrom) and node.module and node.module.split(".")[0] == "palaver":
-            yield from node.module.split(".")[1:2] or ["__init__"]
+        if isinstance(node, ast.ImportFrom):
+            yield from imported(name, node, is_package)
         elif isinstance(node, ast.Import):
-            yield from ("__init__" for alias in node.names if alias.name.split(".")[0] == "palaver")
-    yield from (name.split(".")[1] for name in _named_later(tree) if name.startswith("."))
+            yield from (a.name.partition(".")[2] or "__init__" for a in node.names if a.name.split(".")[0] == "palaver")
 
 
-def _named_later(tree: ast.AST) -> Iterator[str]:
-    """What a file imports by `later(globals(), …)`."""
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Call) and ast.unparse(node.func) == "later":
-            yield from (ast.literal_eval(name) for name in node.args[1:])
+def imported(name: str, node: ast.ImportFrom, is_package: bool) -> Iterator[str]:
+    if node.level:
+        base = name.split(".") if is_package else name.split(".")[:-1]
+        base = base[: len(base) - node.level + 1]
+    elif node.module and node.module.split(".")[0] == "palaver":
+        base, node.module = [], ".".join(node.module.split(".")[1:])
+    else:
+        return
+    room = ".".join([*base, *([node.module] if node.module else [])])
+    for alias in node.names:
+        full = f"{room}.{alias.name}" if room else alias.name
+        yield full if full in MODULES else room or "__init__"
 
 
-def arrows_up(path: Path, source: str) -> list[str]:
-    own = layer_of(path)
-    return [f"{own} → {other}" for other in imports(path, source) if LEVEL[other] > LEVEL[own]]
+def arrows_up(name: str, source: str, *, is_package: bool = False) -> list[str]:
+    """Imports that point up, between the rooms of the house and between those of core."""
+    found = []
+    for other in imports(name, source, is_package=is_package):
+        mine, theirs = name.split("."), other.split(".")
+        if LEVEL[theirs[0]] > LEVEL[mine[0]]:
+            found.append(f"{mine[0]} → {theirs[0]}")
+        elif mine[0] == theirs[0] == "core" and len(theirs) > 1 and CORE_LEVEL[theirs[1]] > CORE_LEVEL[mine[1]]:
+            found.append(f"core.{mine[1]} → core.{theirs[1]}")
+    return found
 
 
 def test_no_arrow_points_up() -> None:
-    for path in sorted(ROOT.rglob("*.py")):
-        assert arrows_up(path, path.read_text()) == [], path
+    for name, path in MODULES.items():
+        assert arrows_up(name, path.read_text(), is_package=path.name == "__init__.py") == [], path
 
 
 def test_an_arrow_that_points_up_is_seen() -> None:
-    assert arrows_up(ROOT / "core" / "planted.py", "from ..store import Store") == ["core → store"]
-    later = 'later(globals(), "json", ".db.sqlite", ".store")'
-    assert arrows_up(ROOT / "core" / "planted.py", later) == ["core → store"]
-    assert arrows_up(ROOT / "planted_db.py".replace("planted_db", "ids"), "from . import folding") == ["ids → folding"]
+    assert arrows_up("core.planted", "from ..store import Store") == ["core → store"]
+    assert arrows_up("base.ids", "from ..aisdk import folding") == ["base → aisdk"]
+    assert arrows_up("core.read.planted", "from ..turn import seal") == ["core.read → core.turn"]
+    assert arrows_up("core.turn.planted", "from ..verbs.begin import begin") == ["core.turn → core.verbs"]
+
+
+def reached(name: str) -> set[str]:
+    """Everything that importing a module imports, of ours."""
+    found, queue = {name}, [name]
+    for each in queue:
+        path = MODULES[each]
+        for other in imports(each, path.read_text(), is_package=path.name == "__init__.py"):
+            if other not in found:
+                found.add(other)
+                queue.append(other)
+    return found
+
+
+def test_what_reads_imports_nothing_that_writes() -> None:
+    writers = {"heads", "turn", "foreign", "settle", "verbs", "upkeep"}
+    for name in MODULES:
+        if name.startswith("core.read"):
+            rooms = {other.split(".")[1] for other in reached(name) if other.startswith("core.")}
+            assert not rooms & writers, name
 
 
 def test_only_the_engine_knows_the_driver() -> None:
-    users = {p.relative_to(ROOT).parts[0] for p in ROOT.rglob("*.py") if "import apsw" in p.read_text()}
-    assert users == {"db"}
+    users = {name.rpartition(".")[0] for name, path in MODULES.items() if "import apsw" in path.read_text()}
+    assert users == {"db.sqlite", "db"}
 
 
 def test_values_and_fold_do_no_input_or_output() -> None:
     forbidden = {"os", "socket", "subprocess", "pathlib", "apsw", "sqlite3", "threading"}
-    for name in ("model", "chunks", "folding", "partial_json", "canonical"):
-        tree = ast.parse((ROOT / f"{name}.py").read_text())
+    pure = [name for name in MODULES if name.startswith(("aisdk.", "permissions."))]
+    for name in ("model", "base.exact_json", "base.arguments", "core.codec", "core.facts", *pure):
+        tree = ast.parse(MODULES[name].read_text())
         named = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
-        named |= {name for name in _named_later(tree) if not name.startswith(".")}
         named |= {n.module for n in ast.walk(tree) if isinstance(n, ast.ImportFrom) and n.module and not n.level}
         assert not named & forbidden, name
 
 
 def test_only_the_command_line_prints_or_reads_the_environment() -> None:
-    for path in ROOT.rglob("*.py"):
-        if layer_of(path) in ("cli", "testing"):
+    for name, path in MODULES.items():
+        if name.split(".")[0] in ("cli", "testing"):
             continue
         text = path.read_text()
         assert "os.environ" not in text and "print(" not in text, path
@@ -115,17 +147,9 @@ def test_a_program_that_reads_starts_without_what_only_writers_need(tmp_path: Pa
     with palaver.open(path) as store:
         store.sessions.create("a").commit("hello")
     unused = [
-        "openturn",
-        "recorder",
-        "pen",
-        "folding",
-        "chunks",
-        "permissions",
-        "globs",
-        "core.whole",
-        "core.beginning",
-        "core.turns",
-        "core.sealing",
+        *("turn", "streaming.recorder", "streaming.chunk_writer", "aisdk.folding", "aisdk.chunks", "permissions"),
+        *("permissions.globs", "core.heads", "core.turn.open_turn", "core.turn.seal", "core.settle.preflight"),
+        *("core.verbs.begin", "core.verbs.commit", "core.foreign.adopt"),
     ]
     wanted = {"hashlib", "json", "base64", *(f"palaver.{name}" for name in unused)}
     code = f"""

@@ -48,6 +48,11 @@ def ran(code: list[str], folder: Path, **environment: str) -> subprocess.Complet
     return out
 
 
+@pytest.mark.parametrize("page", sorted((REPO / "docs").rglob("*.md")), ids=lambda p: p.name)
+def test_a_page_says_what_is_missing_by_its_name_not_by_a_step_of_a_plan(page: Path) -> None:
+    assert not re.search(r"\bsteps?\s+\d", page.read_text(), re.IGNORECASE)
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_code_of_a_page_runs_and_prints_what_it_says(page: Path, tmp_path: Path) -> None:
     for code, output in BLOCK.findall(page.read_text()):

@@ -12,7 +12,8 @@ import apsw
 import pytest
 
 import palaver
-from palaver.db.queries import Q, Queries, schema
+from palaver.db import schema
+from palaver.db.queries import Q, Queries
 
 REPO = Path(__file__).parent.parent.parent
 SOURCE = Path(palaver.__file__).parent
@@ -22,6 +23,8 @@ def test_exported_names_are_sorted_and_complete() -> None:
     assert palaver.__all__ == sorted(palaver.__all__)
     tree = ast.parse((SOURCE / "__init__.py").read_text())
     ours = [node for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level]
+    seen_by_type_checkers = {alias.asname: node.module for node in ours for alias in node.names}
+    assert seen_by_type_checkers == palaver._HOME
     assert {alias.name for node in ours for alias in node.names} == set(palaver.__all__) == set(palaver._HOME)
     assert all(getattr(palaver, name) is not None for name in palaver.__all__)
     with pytest.raises(AttributeError, match="nonsense"):
@@ -31,15 +34,15 @@ def test_exported_names_are_sorted_and_complete() -> None:
 def test_every_statement_that_code_names_exists_and_every_statement_is_used() -> None:
     named = set()
     for path in [*SOURCE.rglob("*.py"), *(REPO / "bench").rglob("*.py"), *(REPO / "tests").rglob("*.py")]:
-        named |= set(re.findall(r"\bQ\.([a-z][a-z_]*)", path.read_text()))
-    existing = {query.name for query in Q}
-    assert named - existing <= {"name"}, "named but not there"
+        named |= set(re.findall(r"\b(?:Q\.|Select\(\")([a-z][a-z_]*)", path.read_text()))
+    existing = set(dir(Q))
+    assert named - existing <= {"name", "x"}, "named but not there"
     assert existing <= named, "there but not named"
 
 
 def test_every_statement_compiles_on_the_schema() -> None:
     connection = apsw.Connection(":memory:")
-    connection.execute(schema())
+    connection.execute(schema.text())
     for query in Q:
         connection.execute("EXPLAIN " + query.text, (None,) * len(query.names)).fetchall()
 

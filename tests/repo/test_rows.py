@@ -2,14 +2,18 @@
 
 from __future__ import annotations
 
+import ast
 import re
+from pathlib import Path
 
 import apsw
 import pytest
 
+import palaver
 from palaver.core import rows
 from palaver.core.rows import Select
-from palaver.db.queries import Q, schema, statements
+from palaver.db import schema
+from palaver.db.queries import Q
 
 RENAMED: dict[str | None, str] = {"index": "place"}  # a tuple has an `index` of its own
 SELECTS = {name: value for name, value in vars(rows).items() if isinstance(value, Select)}
@@ -18,8 +22,7 @@ SELECTS = {name: value for name, value in vars(rows).items() if isinstance(value
 def columns_of(name: str) -> list[str]:
     """The names SQLite gives to the columns of a statement, in their order."""
     db = apsw.Connection(":memory:")
-    for statement in statements(schema()):
-        db.execute(statement)
+    db.execute(schema.text())
     query = getattr(Q, name)
     cursor = db.cursor()
     found: list[str] = []
@@ -44,3 +47,77 @@ def test_a_row_has_the_columns_of_its_statement(name: str) -> None:
 def test_no_statement_has_two_kinds_of_rows() -> None:
     names = [select.name for select in SELECTS.values()]
     assert sorted(names) == sorted(set(names))
+
+
+# ---------------------------------------------------------------- nobody counts columns
+
+READERS = {"one", "all", "all_values", "query", "fetchone", "fetchall", "execute"}
+
+
+def is_read(node: ast.AST) -> bool:
+    """A call that answers rows, or an expression in which one is."""
+    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
+    return any(isinstance(func, ast.Attribute) and func.attr in READERS for func in calls)
+
+
+def rows_in(scope: ast.AST) -> set[str]:
+    """The names that stand for rows, or lists of them, in a function."""
+    found: set[str] = set()
+    for _ in range(3):  # a row of rows of rows
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Assign):
+                target, value = node.targets[0], node.value
+            elif isinstance(node, ast.For | ast.comprehension):
+                target, value = node.target, node.iter
+            elif isinstance(node, ast.NamedExpr):
+                target, value = node.target, node.value
+            else:
+                continue
+            mentioned = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
+            is_typed = any(
+                isinstance(each, ast.Attribute) and ast.unparse(each.value) == "rows" for each in ast.walk(value)
+            )
+            if isinstance(target, ast.Name) and not is_typed and (is_read(value) or _is_same(value, found & mentioned)):
+                found.add(target.id)
+    return found
+
+
+def _is_same(value: ast.AST, rows: set[str]) -> bool:
+    """A name for rows by itself, or one of them by its place in the list."""
+    if isinstance(value, ast.Subscript):
+        value = value.value
+    return isinstance(value, ast.Name) and value.id in rows
+
+
+def _is_number(index: ast.AST) -> bool:
+    return isinstance(index, ast.Constant) and type(index.value) is int
+
+
+def _is_row(value: ast.AST, names: set[str]) -> bool:
+    return is_read(value) or (isinstance(value, ast.Name) and value.id in names)
+
+
+def counted(source: str) -> list[str]:
+    """The places where a column is read by its number."""
+    found = []
+    for scope in ast.walk(ast.parse(source)):
+        if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
+            continue
+        names = rows_in(scope)
+        for node in ast.walk(scope):
+            if isinstance(node, ast.Subscript) and _is_number(node.slice) and _is_row(node.value, names):
+                found.append(ast.unparse(node))
+    return sorted(set(found))
+
+
+def test_no_column_is_read_by_its_number() -> None:
+    root = Path(palaver.__file__).parent
+    found = {str(path.relative_to(root)): counted(path.read_text()) for path in sorted(root.rglob("*.py"))}
+    assert {path: places for path, places in found.items() if places and not path.startswith("testing")} == {}
+
+
+def test_a_column_that_is_read_by_its_number_is_seen() -> None:
+    assert counted("def f(tx):\n    row = tx.one(Q.x)\n    return row[3]") == ["row[3]"]
+    assert counted("def f(tx):\n    return [each[0] for each in tx.all(Q.x)]") == ["each[0]"]
+    assert counted("def f(tx):\n    return (tx.one(Q.x) or ('',))[0]") == ["(tx.one(Q.x) or ('',))[0]"]
+    assert counted("def f(tx):\n    a, b = tx.one(Q.x)\n    return a") == []

@@ -198,10 +198,10 @@ def a_trim_walks_to_the_end_of_the_session() -> None:
 
 @planted
 def close_trims_to_the_end() -> None:
-    from palaver.store import Store
+    from palaver.core.upkeep import trim_slices
 
-    trim = Store._trim
-    Store._trim = lambda self, older_than, seconds=None: trim(self, older_than)  # type: ignore[method-assign]
+    trim = trim_slices.trim
+    trim_slices.trim = lambda db, older_than, seconds=None: trim(db, older_than)
 
 
 @planted
@@ -244,3 +244,38 @@ def a_failed_commit_is_not_told() -> None:
 
     end = Group.end
     Group.end = lambda self, error: end(self, None)  # type: ignore[method-assign]
+
+
+@planted
+def each_follower_has_a_watcher_of_its_own() -> None:
+    from palaver import session, watcher
+
+    class Lonely(watcher.News):
+        def __init__(self, shared: Any, session_id: str) -> None:
+            super().__init__(watcher.Watcher(shared._db), session_id)
+
+    session.News = Lonely  # type: ignore[misc]
+
+
+@planted
+def everybody_is_woken_by_everything() -> None:
+    from palaver.watcher import Watcher
+
+    Watcher._with_news = lambda self, followers: followers  # type: ignore[method-assign]
+
+
+@planted
+def a_follower_that_ends_stays_subscribed() -> None:
+    from palaver.watcher import Watcher
+
+    Watcher.remove = lambda self, follower: None  # type: ignore[method-assign]
+
+
+@planted
+def a_watch_that_fails_ends_the_watcher() -> None:
+    from palaver.watcher import Watcher
+
+    def give_up(self: Any, error: Exception) -> None:
+        self._ended.set()
+
+    Watcher._put_off = give_up  # type: ignore[method-assign]

@@ -84,5 +84,5 @@ def together(*jobs: Callable[[], Any]) -> list[Any]:
     return results
 
 
-def keepers() -> list[threading.Thread]:
+def maintainers() -> list[threading.Thread]:
     return [thread for thread in threading.enumerate() if thread.name == "palaver-maintenance"]

@@ -330,7 +330,7 @@ def test_after_a_reset_snapshot_and_follow_give_everything(store: palaver.Store)
     assert text_of(session) == "trimmedall"
 
 
-def test_a_follower_in_another_process_is_reset_when_the_keeper_trims(path: str) -> None:
+def test_a_follower_in_another_process_is_reset_when_maintenance_trims(path: str) -> None:
     with palaver.open(path, trim_after=0.02) as store:
         session = store.sessions.create("a")
         stream(session, [*START, *words(5)])

@@ -28,7 +28,7 @@ class Flock:
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.left = -1
         self._main = threading.current_thread()
-        patch.setattr("palaver.db.sqlite.locks.fcntl", self)
+        patch.setattr("palaver.db.sqlite.writers_line.fcntl", self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(fcntl, name)
@@ -66,7 +66,7 @@ def stream(session: palaver.Session) -> None:
 def test_ctrl_c_in_any_call_of_the_queue_leaves_it_free(
     path: str, monkeypatch: pytest.MonkeyPatch, verb: Any, call: int
 ) -> None:
-    monkeypatch.setattr("palaver.db.sqlite.locks._SLICE", 0.0)  # every write stands in line
+    monkeypatch.setattr("palaver.db.sqlite.writers_line._SLICE", 0.0)  # every write stands in line
     store = palaver.open(path, timeout=0.5)  # closed only if all is well: else that might wait for ever
     session = store.sessions.create("a")
     session.turn("the first, which signs in").seal()

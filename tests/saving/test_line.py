@@ -16,7 +16,8 @@ import pytest
 
 import palaver
 from palaver.base.clock import monotonic
-from palaver.db.sqlite import locks
+from palaver.db.sqlite import writers_line
+from palaver.db.sqlite.lock_table import holder
 
 from .support import PATIENCE, query
 
@@ -34,7 +35,7 @@ class Calls:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.count = 0
-        patch.setattr("palaver.db.sqlite.locks.fcntl", self)
+        patch.setattr("palaver.db.sqlite.writers_line.fcntl", self)
 
     def __getattr__(self, name: str) -> Any:
         return getattr(fcntl, name)
@@ -57,7 +58,7 @@ def somebody_at_the_front(path: str) -> Iterator[subprocess.Popen[str]]:
 
 
 def test_a_process_that_writes_on_and_on_stands_in_line_once(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_SLICE", 600.0)
+    monkeypatch.setattr(writers_line, "_SLICE", 600.0)
     with palaver.open(path) as store:
         session = store.sessions.create("a")
         session.commit("the first")
@@ -68,8 +69,8 @@ def test_a_process_that_writes_on_and_on_stands_in_line_once(path: str, monkeypa
 
 
 def test_who_has_written_long_enough_lets_the_front_of_the_line_in(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_SLICE", 0.0)
-    monkeypatch.setattr(locks, "_PATIENCE", 600.0)
+    monkeypatch.setattr(writers_line, "_SLICE", 0.0)
+    monkeypatch.setattr(writers_line, "_PATIENCE", 600.0)
     with palaver.open(path, timeout=0.3) as store:
         session = store.sessions.create("a")
         with somebody_at_the_front(path):
@@ -97,9 +98,9 @@ def test_a_process_stopped_at_the_front_keeps_nobody_from_writing(path: str) -> 
 def waits_behind_a_stopped_process(path: str, monkeypatch: pytest.MonkeyPatch) -> int:
     """How many of twenty writes waited for who is stopped at the front."""
     waits: list[float] = []
-    came = locks.Waiter.came
+    came = writers_line.Waiter.came
 
-    def counted(waiter: locks.Waiter, seconds: float) -> bool:
+    def counted(waiter: writers_line.Waiter, seconds: float) -> bool:
         waits.extend([seconds] if seconds > 0 else [])
         return came(waiter, seconds)
 
@@ -108,8 +109,8 @@ def waits_behind_a_stopped_process(path: str, monkeypatch: pytest.MonkeyPatch) -
         with somebody_at_the_front(path) as process:
             process.send_signal(signal.SIGSTOP)
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
-            monkeypatch.setattr(locks.Waiter, "came", counted)
-            monkeypatch.setattr(locks, "_SLICE", 0.0)
+            monkeypatch.setattr(writers_line.Waiter, "came", counted)
+            monkeypatch.setattr(writers_line, "_SLICE", 0.0)
             for number in range(20):
                 session.commit(f"message {number}")
         assert len(session.messages()) == 20
@@ -119,20 +120,20 @@ def waits_behind_a_stopped_process(path: str, monkeypatch: pytest.MonkeyPatch) -
 def test_who_is_stopped_at_the_front_is_waited_for_once_and_not_before_every_write(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, "_PASSING", 600.0)
+    monkeypatch.setattr(writers_line, "_PASSING", 600.0)
     assert waits_behind_a_stopped_process(path, monkeypatch) == 1
 
 
 def test_a_line_that_forgets_whom_it_passed_is_found_out(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
     """Planted: as it was."""
-    monkeypatch.setattr(locks, "_PASSING", 0.0)
-    monkeypatch.setattr(locks, "_PATIENCE", 0.01)
+    monkeypatch.setattr(writers_line, "_PASSING", 0.0)
+    monkeypatch.setattr(writers_line, "_PATIENCE", 0.01)
     assert waits_behind_a_stopped_process(path, monkeypatch) == 20
 
 
 def test_when_the_stopped_one_goes_on_the_line_is_a_line_again(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(locks, "_PASSING", 600.0)
-    monkeypatch.setattr(locks, "_SLICE", 0.0)
+    monkeypatch.setattr(writers_line, "_PASSING", 600.0)
+    monkeypatch.setattr(writers_line, "_SLICE", 0.0)
     with palaver.open(path, timeout=30) as store:
         session = store.sessions.create("a")
         with somebody_at_the_front(path) as process:
@@ -141,7 +142,7 @@ def test_when_the_stopped_one_goes_on_the_line_is_a_line_again(path: str, monkey
             session.commit("passing")
         session.commit("in line")
         session.commit("in line")
-        queue = locks.WriteQueue(path + "-queue")
+        queue = writers_line.WritersLine(path + "-queue")
         assert queue.acquire(PATIENCE)  # nobody holds on to it
         queue.close()
         assert store.db._queue._passing_until == 0.0  # type: ignore[attr-defined]
@@ -157,15 +158,15 @@ def test_the_lock_is_named_by_its_holder_also_if_that_knows_nothing_of_the_line(
         assert busy.value.holder == f"process {os.getpid()}"
         other.execute("ROLLBACK")
         other.close()
-        assert locks.holder(path) is None
+        assert holder(path) is None
 
 
 def test_who_waits_at_the_back_for_long_keeps_its_place_and_gets_no_moment_for_passing(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(locks, "_PATIENCE", 0.05)
-    monkeypatch.setattr(locks, "_SLICE", 600.0)
-    first, mine = locks.WriteQueue(path + "-queue"), locks.WriteQueue(path + "-queue")
+    monkeypatch.setattr(writers_line, "_PATIENCE", 0.05)
+    monkeypatch.setattr(writers_line, "_SLICE", 600.0)
+    first, mine = writers_line.WritersLine(path + "-queue"), writers_line.WritersLine(path + "-queue")
     assert first.acquire(1)
     for _ in range(2):
         mine.enter(monotonic() + 60)  # a write may be tried after each

@@ -15,7 +15,7 @@ import palaver
 from palaver import exports
 from palaver import store as stores
 from palaver.base import clock
-from palaver.core.upkeep import trimming
+from palaver.core.upkeep import trim_slices, trimming
 
 from ..load.counting import steps
 from .planting import broken_by
@@ -286,9 +286,10 @@ def interleaved(session: palaver.Session, rounds: int) -> tuple[palaver.Turn, pa
 
 
 def drive(store: palaver.Store) -> None:
-    """As the keeper does: one slice, and again."""
+    """As maintenance does: one slice, and again."""
+    slices = trim_slices.Slices(store.db, store._trim_after)
     for _ in range(1_000):
-        if store._trim_slice():
+        if not slices.trim_one():
             return
     raise AssertionError("it does not come to an end")
 
@@ -376,7 +377,7 @@ def test_close_trims_for_a_moment_and_leaves_the_rest_to_the_next_store(
     before = session.messages_json()
     with monkeypatch.context() as patch:
         patch.setattr(store, "_trim_after", 0)
-        patch.setattr(stores, "monotonic", lambda: clock_reads[0])
+        patch.setattr(trim_slices, "monotonic", lambda: clock_reads[0])
         patch.setattr(trimming, "trim_some", slowly)
         store.close()
     assert slices == [100, 100]

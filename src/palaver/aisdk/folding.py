@@ -20,13 +20,13 @@ from ..base import arguments, exact_json
 from ..errors import BadValue, ChunkError
 from . import chunks
 from .partial_json import parse_partial
+from .parts import FINAL, is_tool
 
 Raw = msgspec.Raw
 MISSING: Any = msgspec.UNSET
 Part = dict[str, Any]
 Chunk = Mapping[str, Any]
 
-_FINAL = ("output-available", "output-error", "output-denied")
 _REWRITTEN = ("input", "output", "errorText", "rawInput", "preliminary")  # an update sets or removes these
 
 
@@ -74,7 +74,7 @@ class Fold:
                 self._new_step(part)
                 continue
             self._append(part)
-            if part.get("state") == "input-streaming" and _is_tool(part):
+            if part.get("state") == "input-streaming" and is_tool(part["type"]):
                 self._partials[part["toolCallId"]] = _Partial.of_part(part)
 
     # ---------------------------------------------------------------- reading
@@ -431,7 +431,7 @@ class Fold:
         if kind.startswith("data-"):
             self._data.setdefault(_data_key(part), index)
             self._data.pop(None, None)
-        elif _is_tool(part):
+        elif is_tool(kind):
             call_id = part["toolCallId"]
             self._last_tool[call_id] = index
             self._step_tool.setdefault(call_id, index)
@@ -629,7 +629,7 @@ def _whole(message: Any) -> Mapping[str, Any]:
     for part in arguments.several("parts", parts):
         if not isinstance(part, Mapping) or not isinstance(part.get("type"), str):
             raise BadValue("a part is an object with a text `type`")
-        if _is_tool(dict(part)) and not isinstance(part.get("toolCallId"), str):
+        if is_tool(part["type"]) and not isinstance(part.get("toolCallId"), str):
             raise BadValue("a tool part has a text `toolCallId`")
     return message
 
@@ -681,17 +681,12 @@ def _join(pieces: list[str]) -> str:
     return exact_json.join_surrogates(text) if exact_json.has_surrogates(text) else text
 
 
-def _is_tool(part: Part) -> bool:
-    kind: str = part["type"]
-    return kind.startswith("tool-") or kind == "dynamic-tool"
-
-
 def _is_dynamic(part: Part) -> bool:
     return bool(part["type"] == "dynamic-tool")
 
 
 def _is_unresolved(part: Part) -> bool:
-    return _is_tool(part) and (part.get("state") not in _FINAL or _is_true(part.get("preliminary")))
+    return is_tool(part["type"]) and (part.get("state") not in FINAL or _is_true(part.get("preliminary")))
 
 
 def _was_approved(approval: Any) -> bool:

@@ -5,6 +5,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .parts import is_tool
+
 Part = dict[str, Any]
 _ITS_RESULT = "resultProviderMetadata"
 
@@ -44,15 +46,19 @@ def _assistant(message: dict[str, Any]) -> list[dict[str, Any]]:
 
 
 def _is_told(part: Part) -> bool:
-    return part.get("type") in ("text", "reasoning", "file") or _is_tool(part) or _is_data(part)
+    return part.get("type") in ("text", "reasoning", "file") or is_tool(part.get("type")) or _is_data(part)
 
 
 def _step(parts: list[Part]) -> list[dict[str, Any]]:
     if not parts:
         return []
-    content = [piece for part in parts for piece in (_called(part) if _is_tool(part) else _spoken(part))]
+    content = [piece for part in parts for piece in (_called(part) if is_tool(part.get("type")) else _spoken(part))]
     found: list[dict[str, Any]] = [{"role": "assistant", "content": content}] if content else []
-    ran = [p for p in parts if _is_tool(p) and (p.get("providerExecuted") is not True or _approved(p) is not None)]
+    ran = [
+        p
+        for p in parts
+        if is_tool(p.get("type")) and (p.get("providerExecuted") is not True or _approved(p) is not None)
+    ]
     results = [piece for part in ran for piece in _answered(part)]
     return [*found, {"role": "tool", "content": results}] if results else found
 
@@ -153,10 +159,6 @@ def _approved(part: Part) -> bool | None:
 
 def _name(part: Part) -> str:
     return str(part["toolName"] if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-"))
-
-
-def _is_tool(part: Part) -> bool:
-    return part.get("type") == "dynamic-tool" or str(part.get("type", "")).startswith("tool-")
 
 
 def _is_data(part: Part) -> bool:

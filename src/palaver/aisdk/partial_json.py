@@ -8,20 +8,15 @@ kept) are the SDK's and are wanted: the client must see the same value as the st
 
 from __future__ import annotations
 
+import json
 import math
 import re
 from array import array
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base import exact_json
-from ..base.lazy_import import later
 from ..errors import BadValue
-
-if TYPE_CHECKING:
-    import json
-else:
-    later(globals(), "json")
 
 _MAX_DIGITS = 4_300  # more digits than any double has, and more than Python turns into an int
 _plain_run = re.compile(r'[^"\\]*')

@@ -2,7 +2,8 @@
 
 A value handed over as JSON text keeps its bytes: it travels as `msgspec.Raw` and is spliced, never
 decoded and encoded again. Python values are checked first (msgspec would write NaN as null), then
-encoded once. Lone surrogates, which UTF-8 cannot hold, are written as \\uXXXX escapes.
+encoded once. Lone surrogates, which UTF-8 cannot hold, are written as \\uXXXX escapes. What msgspec refuses goes to
+Python's own `json`, which is imported when that first happens.
 """
 
 from __future__ import annotations
@@ -11,18 +12,11 @@ import math
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import Any, TypeVar
 
 import msgspec
 
 from ..errors import BadValue
-from .lazy_import import later
-
-if TYPE_CHECKING:
-    import hashlib
-    import json
-else:
-    later(globals(), "hashlib", "json")
 
 Raw = msgspec.Raw
 MAX_DEPTH = 1_000
@@ -49,7 +43,6 @@ _raw_object = msgspec.json.Decoder(dict[str, Raw]).decode
 _raw_array = msgspec.json.Decoder(list[Raw]).decode
 _T = TypeVar("_T")
 _PLAIN = (str, bool, int, type(None))
-_SIZES = [size.to_bytes(8, "big") for size in range(256)]  # as digests write them
 
 
 def encode(value: Any) -> str:
@@ -204,14 +197,6 @@ def has_surrogates(text: str) -> bool:
     return False
 
 
-def digest(*fields: bytes) -> bytes:
-    """SHA-256 over length-prefixed fields, so that no two lists of fields share their bytes."""
-    try:
-        return hashlib.sha256(b"".join([_SIZES[len(f)] + f for f in fields])).digest()
-    except IndexError:  # a long one
-        return hashlib.sha256(b"".join([len(f).to_bytes(8, "big") + f for f in fields])).digest()
-
-
 # ---------------------------------------------------------------- inside
 
 
@@ -237,6 +222,8 @@ def _children(item: Any) -> list[Any]:
 
 
 def _escaped(value: Any) -> Any:
+    import json
+
     if isinstance(value, str):
         return Raw(json.dumps(join_surrogates(value)).encode()) if has_surrogates(value) else value
     if isinstance(value, dict):
@@ -250,6 +237,8 @@ def _escaped(value: Any) -> Any:
 
 
 def _parse_carefully(text: str | bytes) -> Any:
+    import json
+
     try:
         return json.loads(text, parse_constant=_refuse, parse_float=_finite)
     except BadValue:
@@ -258,10 +247,16 @@ def _parse_carefully(text: str | bytes) -> Any:
         raise BadValue(f"not valid JSON: {error}") from None
 
 
+def _decoder() -> Any:
+    import json
+
+    return json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+
+
 def _split_object(text: str | bytes) -> Iterator[tuple[str, Raw]]:
     """The slices of a JSON object, for what msgspec refuses (lone surrogates, great depth)."""
     source = text.decode() if isinstance(text, bytes) else text
-    decoder = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+    decoder = _decoder()
     if not isinstance(_parse_carefully(source), dict):
         raise BadValue("not a JSON object")
     at = _skip(source, source.index("{") + 1)
@@ -277,7 +272,7 @@ def _split_object(text: str | bytes) -> Iterator[tuple[str, Raw]]:
 
 def _split_array(text: bytes) -> Iterator[Raw]:
     source = text.decode()
-    decoder = json.JSONDecoder(parse_constant=_refuse, parse_float=_finite)
+    decoder = _decoder()
     if not isinstance(_parse_carefully(source), list):
         raise BadValue("not a JSON array")
     at = _skip(source, source.index("[") + 1)
@@ -290,6 +285,8 @@ def _split_array(text: bytes) -> Iterator[Raw]:
 
 
 def _sorted(value: Any) -> str:
+    import json
+
     return json.dumps(value, sort_keys=True)
 
 

@@ -1,36 +1,41 @@
-"""Modules that are imported when they are first used: who only reads starts without what only writers need."""
+"""Rooms whose modules are imported when they are first asked for: who only reads starts without what only writers need.
+
+A package says `__getattr__ = on_demand(__name__)`; then `verbs.begin` is the module `begin` in it. The module becomes
+the package's own attribute, so this is asked once.
+"""
 
 from __future__ import annotations
 
+import sys
 from errno import EMFILE, ENFILE
 
 from ..errors import TooManyFiles
 
 TYPE_CHECKING = False  # typing's own would cost its import
 if TYPE_CHECKING:
-    from typing import Any
+    from collections.abc import Callable, Mapping
+    from types import ModuleType
+
+_NONE: Mapping[str, str] = {}
 
 
-class _Standin:
-    """Stands where a module will be. The first name that is asked of it imports the module, which takes its place."""
+def on_demand(room: str, elsewhere: Mapping[str, str] = _NONE) -> Callable[[str], ModuleType]:
+    """The `__getattr__` of a package. `elsewhere`: modules of other rooms that are reached through it, too."""
 
-    def __init__(self, namespace: dict[str, Any], name: str) -> None:
-        self._namespace, self._name = namespace, name
-
-    def __getattr__(self, attribute: str) -> Any:
+    def __getattr__(name: str) -> ModuleType:
         from importlib import import_module
 
+        if name.startswith("_"):
+            raise AttributeError(f"module {room!r} has no attribute {name!r}")
         try:
-            module = import_module(self._name, "palaver")
+            module = import_module(elsewhere.get(name, f"{room}.{name}"))
+        except ModuleNotFoundError as error:
+            raise AttributeError(f"module {room!r} has no attribute {name!r}") from error
         except OSError as error:
             if error.errno in (EMFILE, ENFILE):
-                raise TooManyFiles(self._name) from None
+                raise TooManyFiles(name) from None
             raise
-        self._namespace[self._name.rpartition(".")[2]] = module
-        return getattr(module, attribute)
+        setattr(sys.modules[room], name, module)
+        return module
 
-
-def later(namespace: dict[str, Any], *names: str) -> None:
-    """As `import json` and `from .core.verbs import commit`, when needed; a name with a dot in front is ours."""
-    for name in names:
-        namespace[name.rpartition(".")[2]] = _Standin(namespace, name)
+    return __getattr__

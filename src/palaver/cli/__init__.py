@@ -58,5 +58,5 @@ def _explain(args: list[str], code: int, sentence: str, kind: str) -> int:
 
         sys.stderr.write(as_json({"error": {"kind": kind, "message": sentence, "exit": code}}) + "\n")
     else:
-        sys.stderr.write(f"palaver: {Screen(sys.stderr).safe(sentence)}\n")
+        sys.stderr.write(f"palaver: {Screen(sys.stderr).sanitized(sentence)}\n")
     return code

@@ -54,7 +54,7 @@ class Call:
         if self.json:
             self.screen.json(value)
         else:
-            self.screen.say(self.screen.safe(sentence))
+            self.screen.say(self.screen.sanitized(sentence))
 
 
 class Command(click.Command):
@@ -105,7 +105,7 @@ class SessionName(_ParamType):
     name = "session"
 
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
-        from .commands.completion import sessions
+        from .suggest import sessions  # a command that runs completes nothing
 
         return sessions(ctx, incomplete)
 

@@ -1,4 +1,4 @@
-"""A story on a store of its own: an agent is killed in mid-sentence, and nothing it said is lost."""
+"""The demo, on a store of its own: an agent is killed in mid-sentence, and nothing it said is lost."""
 
 from __future__ import annotations
 

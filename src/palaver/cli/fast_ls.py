@@ -27,8 +27,10 @@ def run(args: list[str]) -> int | None:
     if len(args) > 2 and args[0] in ("-s", "--store"):  # the option of the whole program
         args = [args[2], *args[:2], *args[3:]]
     wanted = _parse(args[1:]) if args[:1] == ["ls"] else None
-    path = location.locate(wanted["store"])[0] if wanted else ""
-    if wanted is None or "://" in path:
+    if wanted is None:
+        return None
+    path, _ = location.locate(wanted["store"])
+    if "://" in path:
         return None
     rows = _read(location.require(path), wanted)
     limit = int(wanted["limit"])
@@ -69,6 +71,7 @@ def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 def _listed(row: tuple[Any, ...]) -> Listed:
     """A row of the view `session_rows`."""
-    words = row[4] or row[5] or ""
-    updated_at = row[22] if type(row[22]) is int else 0  # another program may have written anything
-    return Listed(row[0], updated_at, row[11] or 0, row[1], words, row[23] is not None, row[8] or "import")
+    session_id, agent, _, _, title, preview, _, _, relation, _, _, depth, *_, updated_at, archived_at, _ = row
+    updated_at = updated_at if type(updated_at) is int else 0  # another program may have written anything
+    label = title or preview or ""
+    return Listed(session_id, updated_at, depth or 0, agent, label, archived_at is not None, relation or "import")

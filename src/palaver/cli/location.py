@@ -1,4 +1,4 @@
-"""Where the store is: `--store`, else PALAVER_STORE, else palaver.db in PALAVER_HOME, else in ~/.palaver.
+"""The location of the store: `--store`, else PALAVER_STORE, else palaver.db in PALAVER_HOME, else in ~/.palaver.
 
 A space of a Postgres database is named behind its address, `postgresql://host/database#acme`; or by `--space`, else by
 PALAVER_SPACE. A command that only looks never makes a store: it says that there is none.
@@ -51,7 +51,7 @@ def require(path: str) -> str:
 
 def open_store(url: str, space: str | None, *, create: bool, **options: Any) -> Store:
     from palaver.errors import NotAStore
-    from palaver.store import open_quietly
+    from palaver.opening import open_quietly
 
     if not is_server(url):
         return open_quietly(url if create else require(url), None, create=create, **options)

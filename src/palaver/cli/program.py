@@ -50,7 +50,8 @@ class Commands(click.Group):
     def get_command(self, ctx: click.Context, name: str) -> click.Command | None:
         if name not in COMMANDS:
             return None
-        module, _, attribute = COMMANDS[name][0].partition(":")
+        where, _ = COMMANDS[name]
+        module, _, attribute = where.partition(":")
         found: click.Command = getattr(import_module(f"{__package__}.commands.{module}"), attribute)
         return found
 

@@ -1,4 +1,4 @@
-"""What a person calls things: sessions by id, beginning or end of an id, own id, alias or title; `@` for the latest.
+"""What a name means: sessions go by id, beginning or end of an id, own id, alias or title; `@` is the latest.
 
 `NAME~2` is two turns back from its head (`NAME~` one). Turns and messages are named the same way, by any end of their
 id that is clear. A name that fits nothing, or more than one thing, is answered with what it could have meant.
@@ -19,7 +19,7 @@ LATEST = "@"
 _BACK = re.compile(r"(.*?)@?~(\d{0,9})", re.DOTALL)
 
 
-class Place(NamedTuple):
+class Target(NamedTuple):
     """A session, and the turn on its path that was meant; None: its head and what follows."""
 
     session: Session
@@ -46,13 +46,13 @@ def match(store: Store, name: str, *, deleted: bool = False) -> list[SessionInfo
         return []
 
 
-def place(store: Store, name: str) -> Place:
+def target(store: Store, name: str) -> Target:
     """A session, or a turn back from its head."""
     if not _BACK.fullmatch(name) or match(store, name):
-        return Place(session(store, name), None)
+        return Target(session(store, name), None)
     base, back = split(name)
     found = session(store, base)
-    return Place(found, turn_back(found, back))
+    return Target(found, turn_back(found, back))
 
 
 def split(name: str) -> tuple[str, int]:
@@ -87,22 +87,23 @@ def _unknown(store: Store, name: str) -> str:
 
 def _listed(found: Iterable[SessionInfo]) -> str:
     several = list(found)
-    shown = [f"{one.id} ({_words(one)})" for one in several[:5]]
+    shown = [f"{one.id} ({_label(one)})" for one in several[:5]]
     return ", ".join(shown) + (", …" if len(several) > len(shown) else "")
 
 
-def _words(info: SessionInfo) -> str:
-    words = info.title or info.preview or info.agent
-    return words if len(words) <= 40 else words[:39] + "…"
+def _label(info: SessionInfo) -> str:
+    label = info.title or info.preview or info.agent
+    return label if len(label) <= 40 else label[:39] + "…"
 
 
-# ---------------------------------------------------------------- places inside a session
+# ---------------------------------------------------------------- turns and messages
 
 
-def spot(session: Session, name: str) -> str:
+def turn_or_message(session: Session, name: str) -> str:
     """The id of the turn or message that `--at` and `--to` name: an id, an end of one, or `~2`."""
-    if _BACK.fullmatch(name) and split(name)[0] == LATEST:
-        return turn_back(session, split(name)[1]).id
+    base, back = split(name) if _BACK.fullmatch(name) else ("", 0)
+    if base == LATEST:
+        return turn_back(session, back).id
     turns = [turn.id for turn in session.tree()]
     messages = [message.client_id or message.id for message in session.transcript()]
     if name in turns or name in messages:

@@ -3,14 +3,16 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ..base import arguments
 from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
 from ..model import MOST, USAGE_KEYS, Usage
-from .heads import Thread
+
+if TYPE_CHECKING:
+    from .read.heads import Thread
 
 MOST_USD = 1e12
 _LARGE = 2**32  # tokens at once; sums of anything smaller do not get far in a lifetime
@@ -33,7 +35,7 @@ def check_cost(given: Any) -> float:
 
 
 def check_metadata(value: dict[str, Any]) -> None:
-    """`usage` in a caller's metadata: what scans like a count must be one."""
+    """`usage` in a caller's metadata: what looks like a count must be one."""
     usage = value["usage"]
     for name, given in usage.items() if isinstance(usage, dict) else ():
         if name in USAGE_KEYS and type(given) is int:
@@ -45,6 +47,6 @@ def refuse_overflow(tx: Tx, session_id: str, thread: Thread, before: Usage, more
     if sum((thread.tokens, *before.counts(), *more.counts())) > MOST:
         raise BadValue(f"the tokens of this path would be more than {MOST:,}; check what was counted")
     if sum(more.counts()) > _LARGE:
-        row = tx.one(Q.tokens_of_session, session=session_id)
-        if row is not None and row[0] + sum(more.counts()) > MOST:
+        (tokens,) = tx.one(Q.tokens_of_session, session=session_id) or (0,)
+        if tokens + sum(more.counts()) > MOST:
             raise BadValue(f"the tokens of session {session_id} would be more than {MOST:,}; check what was counted")

@@ -10,18 +10,14 @@ from __future__ import annotations
 import os
 from collections.abc import Iterable
 from functools import lru_cache
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import Any
 
-from ..base.exact_json import LARGE, digest
-from ..base.lazy_import import later
-
-if TYPE_CHECKING:
-    import hashlib
-else:
-    later(globals(), "hashlib")
+from ..base.exact_json import LARGE
 
 TAG = b"palaver turn 1"
-_SALT = (16).to_bytes(8, "big")  # the length of a salt, as `canonical.digest` writes it
+_SIZES = [size.to_bytes(8, "big") for size in range(256)]  # as digests write them
+_SALT = (16).to_bytes(8, "big")  # the length of a salt, as `of` writes it
 
 _salts: list[bytes] = []
 os.register_at_fork(after_in_child=_salts.clear)
@@ -42,8 +38,8 @@ def leaf(salt: bytes, kind: str, stored: str) -> bytes:
     body, size = bytes_of(stored), _SALT if len(salt) == 16 else len(salt).to_bytes(8, "big")
     head = b"".join((size, salt, _named(kind), len(body).to_bytes(8, "big")))
     if len(body) < LARGE:
-        return hashlib.sha256(head + body).digest()
-    hashed = hashlib.sha256(head)
+        return sha256(head + body).digest()
+    hashed = sha256(head)
     hashed.update(body)  # without a copy of it
     return hashed.digest()
 
@@ -62,4 +58,12 @@ def _named(kind: str) -> bytes:
 
 
 def turn(parent: bytes | None, kind: str, leaves: Iterable[bytes], blobs: Iterable[bytes] = ()) -> bytes:
-    return digest(TAG, parent or b"", kind.encode(), b"".join(leaves), b"".join(blobs))
+    return of(TAG, parent or b"", kind.encode(), b"".join(leaves), b"".join(blobs))
+
+
+def of(*fields: bytes) -> bytes:
+    """SHA-256 over length-prefixed fields, so that no two lists of fields share their bytes."""
+    try:
+        return sha256(b"".join([_SIZES[len(f)] + f for f in fields])).digest()
+    except IndexError:  # a long one
+        return sha256(b"".join([len(f).to_bytes(8, "big") + f for f in fields])).digest()

@@ -1,46 +1,21 @@
-"""The head of a session: taking it (lock, clock, numbers) and moving it (compare-and-swap, reflog line)."""
+"""The head of a session: locking it (clock, numbers) and moving it (compare-and-swap, reflog line)."""
 
 from __future__ import annotations
 
 from typing import NamedTuple
 
-from ..base import exact_json
 from ..base.clock import now_ms
-from ..db.engine import Tx
+from ..db.engine import Row, Tx
 from ..db.queries import Q
-from ..errors import HeadConflict, SessionNotFound, TurnNotFound
+from ..errors import HeadConflict, SessionNotFound
+from . import digests, rows
+from .read.heads import Head
 
+assert Q.advance_head.names == ("turn", "now", "session", "stamps", "expected")
+assert Q.begin_head.names == ("now", "session", "stamps", "expected")
+assert Q.respond_head.names == ("now", "session", "turn", "fence")
 assert Q.seal_head.names == ("turn", "session", "expected", "fence")
 assert Q.insert_line.names == ("session", "seq", "kind", "turn", "revision", "at", "ref_seq", "reason", "link")
-
-
-class FastPathMissed(Exception):
-    """Something needs a closer look; nothing of this transaction may stay."""
-
-
-class Head(NamedTuple):
-    """A session's pointer, taken under the lock. Stamps end at `last_at`, event numbers at `event_seq`."""
-
-    session_id: str
-    turn_id: str | None
-    revision: int
-    event_seq: int
-    last_at: int
-    looked_at: int
-    deleted_at: int | None
-    archived_at: int | None
-    open_turns: int
-    has_row: int = 1
-    has_turn: int = 1  # 0: it points at a turn that is not there
-
-
-class Thread(NamedTuple):
-    """What a turn inherits from its parent."""
-
-    digest: bytes | None = None
-    depth: int = 0
-    tokens: int = 0
-    messages: int = 0
 
 
 def lock(tx: Tx, session_id: str, *, timestamps: int = 1, events: int = 1, preview: str | None = None) -> Head:
@@ -52,12 +27,6 @@ def lock(tx: Tx, session_id: str, *, timestamps: int = 1, events: int = 1, previ
         row = tx.one(Q.take_head, **params)
         assert row is not None
     return Head(session_id, *row)
-
-
-def read(tx: Tx, session_id: str) -> Head:
-    """The head as it stands, for who only scans. A session that another program made has none yet."""
-    row = tx.one(Q.look_at_head, session=session_id)
-    return Head(session_id, *(row or (None, 0, 0, 0, 0, None, None, 0)))
 
 
 def flushed(tx: Tx, head: Head) -> Head:
@@ -76,18 +45,9 @@ def gone(session_id: str) -> SessionNotFound:
     return SessionNotFound(session_id, "another program removed its row; verify() says what is left")
 
 
-def thread_of(tx: Tx, turn_id: str | None) -> Thread:
-    if turn_id is None:
-        return Thread()
-    row = tx.one(Q.thread_of, turn=turn_id)
-    if row is None:
-        raise TurnNotFound(turn_id, "the head of a session, or a turn, points at it; verify() says which")
-    return Thread(*row)
-
-
 def mend(tx: Tx, head: Head) -> Head:
     """A head that points at a turn which is not there goes back to the last one of its reflog that is."""
-    known = [turn_id for _, _, turn_id, *_ in reversed(tx.all(Q.history, session=head.session_id))]
+    known = [line.turn_id for line in reversed(rows.history.all(tx, session=head.session_id))]
     there = (each for each in known if each is not None and tx.one(Q.thread_of, turn=each) is not None)
     to = next(there, None)
     taken = lock(tx, head.session_id, timestamps=0)
@@ -128,53 +88,83 @@ def create(
     log(tx, session_id, 1, kind, turn_id, 0, now, reason=reason, link=b"")
 
 
-def move(
-    tx: Tx,
-    head: Head,
-    to: str | None,
-    *,
-    kind: str,
-    reason: str | None = None,
-    ref_seq: int | None = None,
-    seq: int | None = None,
-) -> Head:
-    """Point the head at `to`, if nobody else moved it, and write the line. Uses one of the event numbers taken."""
-    row = tx.one(Q.move_head, session=head.session_id, turn=to, expected=head.revision)
-    if row is None:
-        raise conflict(tx, head.session_id, head.revision)
-    revision, link = row
-    seq = head.event_seq if seq is None else seq
-    log(tx, head.session_id, seq, kind, to, revision, now_ms(), ref_seq, reason, link=link or b"")
-    return head._replace(turn_id=to, revision=revision, has_turn=1)
+# ---------------------------------------------------------------- the head moves
 
 
-class Advance(NamedTuple):
-    """A head that has just moved from its turn to another; the line is yet to be written, after the one whose link is
-    `before`."""
+class Moved(NamedTuple):
+    """A head that has just moved; its line is yet to be written, after the one whose link is `before`."""
 
     head: Head
     parent_id: str | None
     before: bytes
 
-    def log(self, tx: Tx, kind: str) -> bytes:
-        """The line of it; its link."""
-        session_id, turn_id, revision, seq = self.head[:4]
-        return log(tx, session_id, seq, kind, turn_id, revision, now_ms(), link=self.before)
+    def log(self, tx: Tx, kind: str, reason: str | None = None, ref_seq: int | None = None) -> bytes:
+        """Write the line of the move; its link."""
+        session_id, turn_id, revision, seq, *_ = self.head
+        return log(tx, session_id, seq, kind, turn_id, revision, now_ms(), ref_seq, reason, link=self.before)
 
 
-def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) -> Advance | None:
+def move(
+    tx: Tx, head: Head, to: str | None, *, kind: str, reason: str | None = None, ref_seq: int | None = None
+) -> Head:
+    """Point the head at `to`, if nobody else moved it, and write the line. Uses one of the event numbers reserved."""
+    row = tx.one(Q.move_head, session=head.session_id, turn=to, expected=head.revision)
+    if row is None:
+        raise conflict(tx, head.session_id, head.revision)
+    revision, link = row
+    moved = Moved(head._replace(turn_id=to, revision=revision, has_turn=1), head.turn_id, link or b"")
+    moved.log(tx, kind, reason, ref_seq)
+    return moved.head
+
+
+def advance(tx: Tx, session_id: str, turn_id: str, *, timestamps: int, expected: int | None) -> Taken | None:
+    """Lock, clock, compare-and-swap and move at once, where nothing is in the way. None: something is."""
+    return _taken(session_id, tx.all_values(Q.advance_head, turn_id, now_ms(), session_id, timestamps, expected))
+
+
+def begin(tx: Tx, session_id: str, *, timestamps: int, expected: int | None) -> Taken | None:
+    """The same for a turn that is begun: the head stays where it is."""
+    return _taken(session_id, tx.all_values(Q.begin_head, now_ms(), session_id, timestamps, expected))
+
+
+class Taken(NamedTuple):
+    """A head that was taken by one statement; after an `advance`, still with the turn that it moved from."""
+
+    head: Head
+    rules: str  # the session's own permission rules, as stored
+    has_preview: bool
+
+
+def _taken(session_id: str, found: list[Row]) -> Taken | None:
+    for turn_id, revision, seq, last_at, looked_at, rules, has_no_preview in found:
+        if rules is not None:  # else the session is archived or gone
+            head = Head(session_id, turn_id, revision, seq, last_at, looked_at, None, None, 0)
+            return Taken(head, rules, not has_no_preview)
+    return None
+
+
+def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) -> Moved | None:
     """Move the head to an open turn that seals. None: the head or the turn is not as it was."""
-    rows = tx.all_values(Q.seal_head, turn_id, session_id, expected, fence)
-    if not rows:
-        return None
-    parent, revision, event_seq, last_at, looked_at, link, open_turns = rows[0]
-    head = Head(session_id, turn_id, revision, event_seq, last_at, looked_at, None, None, open_turns)
-    return Advance(head, parent, link or b"")
+    for parent, revision, event_seq, last_at, looked_at, link, open_turns in tx.all_values(
+        Q.seal_head, turn_id, session_id, expected, fence
+    ):
+        head = Head(session_id, turn_id, revision, event_seq, last_at, looked_at, None, None, open_turns)
+        return Moved(head, parent, link or b"")
+    return None
+
+
+def respond(tx: Tx, session_id: str, turn_id: str, fence: int) -> tuple[int, int, int, bool] | None:
+    """The first chunk of an open turn: (revision, its number, its message's created_at, whether the session has a row).
+    None: the turn is not its writer's any more."""
+    found = tx.all_values(Q.respond_head, now_ms(), session_id, turn_id, fence)
+    for revision, seq, at, has_row in found:
+        return revision, int(seq), at, bool(has_row)
+    return None
 
 
 def conflict(tx: Tx, session_id: str, expected: int | None) -> HeadConflict:
-    row = tx.one(Q.read_head, session=session_id)
-    return HeadConflict(session_id, expected, row[1] if row else 0)
+    head = rows.head.one(tx, session=session_id)
+    return HeadConflict(session_id, expected, head.revision if head else 0)
 
 
 def line_link(
@@ -190,7 +180,7 @@ def line_link(
 ) -> bytes:
     """The link of a reflog line: over its own fields and the link before it."""
     fields = (session_id, seq, kind, turn_id, revision, at, ref_seq, reason)
-    return exact_json.digest(
+    return digests.of(
         before, *[b"" if field is None else str(field).encode("utf-8", "surrogateescape") for field in fields]
     )
 
@@ -214,9 +204,15 @@ def log(
     return link
 
 
+def keep_preview(tx: Tx, session_id: str, preview: str | None) -> None:
+    """The preview of a session that has none yet."""
+    if preview is not None:
+        tx.defer(Q.set_preview, session=session_id, preview=preview)
+
+
 def _make_head(tx: Tx, session_id: str) -> None:
     """A session that another program made gets its head when it is first written to."""
-    row = tx.one(Q.session_exists, session=session_id)
-    if row is None:
+    made = rows.session_made.one(tx, session=session_id)
+    if made is None:
         raise SessionNotFound(session_id)
-    create(tx, session_id, now=row[0], kind="create", reason=f"agent {row[1]}", relation="import")
+    create(tx, session_id, now=made.created_at, kind="create", reason=f"agent {made.agent}", relation="import")

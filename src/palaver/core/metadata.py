@@ -8,17 +8,11 @@ exactly them.
 from __future__ import annotations
 
 import re
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from ..base import exact_json
-from ..base.lazy_import import later
 from ..errors import BadValue, ReservedKey
-from . import damage
-
-if TYPE_CHECKING:
-    from . import counting
-else:
-    later(globals(), ".core.counting")
+from . import counting, damage
 
 OWNED = ("hidden_at", "queued_at")
 _STAMP = {key: re.compile(rf',?"{key}":\d+$') for key in OWNED}
@@ -52,7 +46,7 @@ def splice(text: str, key: str, value: str) -> str:
 
 
 def _is_object(text: Any) -> bool:
-    """Whether it scans like one; what does not (see damage.py) has no keys to add or to cut."""
+    """Whether it looks like one; what does not (see damage.py) has no keys to add or to cut."""
     return type(text) is str and text.rstrip().endswith("}") and text.lstrip().startswith("{")
 
 

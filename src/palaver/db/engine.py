@@ -67,6 +67,10 @@ class Watch(Protocol):
         """True: something was written since the last time. False: nothing, for as long as that."""
         ...
 
+    def interrupt(self) -> None:
+        """Called by another thread: a wait ends now, and no other begins."""
+        ...
+
 
 class Database(Protocol):
     """A place to keep things: one SQLite file, one Postgres schema, or memory."""

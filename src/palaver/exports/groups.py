@@ -16,6 +16,8 @@ from .tables import Table
 _PAGE = 500
 _BATCH = 1 << 20  # bytes of rows that are read at once
 _PROMPT = "system_prompt_digest"
+_line_seq, _entry_seq = tables.REFLOG.value("seq"), tables.ENTRIES.value("seq")
+_facts, _metadata = tables.TURNS.value("facts_json"), tables.MESSAGES.value("metadata_json")
 
 Rows = Iterator[tuple[Table, Row]]
 
@@ -59,12 +61,12 @@ class Group:
         after = -1
         while page := tx.all(Q.export_reflog, session=self.session_id, after=after, limit=_PAGE):
             yield from page
-            after = page[-1][1]
+            after = _line_seq(page[-1])
 
     def turns(self, tx: Tx) -> Iterable[Row]:
         for turn_id in self._turns:
             for row in tx.all(Q.export_turn, turn=turn_id):
-                self._note_prompt(row[-1])
+                self._note_prompt(_facts(row))
                 yield row
 
     def entries(self, tx: Tx) -> Iterable[Row]:
@@ -72,12 +74,12 @@ class Group:
             after = -1
             while page := tx.all(Q.export_entries, turn=turn_id, after=after, limit=_PAGE):
                 yield from page
-                after = page[-1][1]
+                after = _entry_seq(page[-1])
 
     def messages(self, tx: Tx) -> Iterable[Row]:
         for message_id in self.message_ids(tx):
             for row in tx.all(Q.export_message, id=message_id):
-                self._note_prompt(row[3])
+                self._note_prompt(_metadata(row))
                 yield row
 
     def message_ids(self, tx: Tx) -> Iterator[str]:
@@ -150,8 +152,9 @@ class Group:
 def batches(sizes: list[Row]) -> Iterator[int]:
     """Where to cut numbered rows so that each piece is small: the last number of each."""
     total = 0
-    for place, (number, size) in enumerate(sizes):
+    following = [*(size or 0 for _, size in sizes[1:]), _BATCH + 1]
+    for (number, size), ahead in zip(sizes, following, strict=False):
         total += size or 0
-        if total >= _BATCH or place == len(sizes) - 1 or total + (sizes[place + 1][1] or 0) > _BATCH:
+        if total >= _BATCH or total + ahead > _BATCH:
             yield number
             total = 0

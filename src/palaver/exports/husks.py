@@ -7,6 +7,7 @@ hidden, as if the rest had never been. Its stamps come from the session itself, 
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from typing import Any
 
 from ..base import exact_json
@@ -18,6 +19,9 @@ from ..model import Usage
 from . import tables
 from .groups import Group
 from .selection import Chosen, Selection
+
+_COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cache_read", "cache_write")
+_cost = tables.TURNS.value("cost_usd")
 
 
 def is_husk(revision: int | None, deleted_at: int | None) -> bool:
@@ -39,9 +43,9 @@ class Husk(Group):
 
     def session(self, tx: Tx) -> Iterable[Row]:
         row = dict(self._session)
-        usage = sum((usage_of(r) for r in self.messages(tx)), Usage())
-        counts = zip(tables.SESSIONS.names[8:13], usage.counts(), strict=True)
-        row.update(counts, total_tokens=usage.total, cost_usd=float(sum(r[21] for r in self.turns(tx))))
+        usage = usage_of(self.messages(tx))
+        counts = zip(_COUNTS, usage.counts(), strict=True)
+        row.update(counts, total_tokens=usage.total, cost_usd=float(sum(map(_cost, self.turns(tx)))))
         if self._head["deleted_at"] is None:
             row["metadata_json"] = _deleted(row["metadata_json"], self._stamp)
             row["archived_at"] = self._stamp
@@ -64,26 +68,13 @@ class Husk(Group):
     def message_ids(self, tx: Tx) -> Iterator[str]:
         for message_id in super().message_ids(tx):
             listed = tx.all(Q.turns_of_message, message=message_id)
-            if any(self._selection.has_turn(row[0], row[4]) for row in listed):
+            if any(self._selection.has_turn(turn_id, home) for turn_id, *_, home in listed):
                 yield message_id
 
-    def events(self, tx: Tx) -> Iterable[Row]:
+    def _nothing(self, tx: Tx) -> Iterable[Row]:
         return ()
 
-    def copies(self, tx: Tx) -> Iterable[Row]:
-        return ()
-
-    def aliases(self, tx: Tx) -> Iterable[Row]:
-        return ()
-
-    def queue(self, tx: Tx) -> Iterable[Row]:
-        return ()
-
-    def deliveries(self, tx: Tx) -> Iterable[Row]:
-        return ()
-
-    def pruned(self, tx: Tx) -> Iterable[Row]:
-        return ()
+    events = copies = aliases = queue = deliveries = pruned = _nothing
 
 
 def _deleted(text: str, at: int) -> str:
@@ -91,10 +82,11 @@ def _deleted(text: str, at: int) -> str:
     return metadata.splice(text, "deleted_at", str(at)) if text.lstrip().startswith("{") else text
 
 
-def usage_of(message: Row) -> Usage:
-    if message[2] != "assistant" or '"usage"' not in message[3]:
-        return Usage()
-    try:
-        return Usage.from_metadata(exact_json.parse(message[3])) or Usage()
-    except BadValue:
-        return Usage()
+def usage_of(messages: Iterable[Row]) -> Usage:
+    """What the answers among them used; metadata that cannot be read counts nothing."""
+    used = Usage()
+    for _, _, role, text, *_ in messages:
+        if role == "assistant" and '"usage"' in text:
+            with suppress(BadValue):
+                used += Usage.from_metadata(exact_json.parse(text)) or Usage()
+    return used

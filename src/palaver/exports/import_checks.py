@@ -7,22 +7,28 @@ recorded here.
 from __future__ import annotations
 
 from collections.abc import Iterator
-from hashlib import sha256
 from typing import Any
 
 from ..base import exact_json, ids
-from ..core import digests, heads, metadata
+from ..core import rows
 from ..core.turn import open_turn, seal
-from ..db.engine import Row, Tx
+from ..core.upkeep.rules import Flaw, ReflogProof, Sums, TurnProof, prompt_fits, total_tokens
+from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
-from ..model import OPEN, SEALED, Usage, add_up
+from ..model import OPEN, SEALED
 from . import tables
 from .groups import batches
 from .results import Rejected
 from .tables import Table
 
 _PAGE = 500
+_TOLD = {
+    Flaw.NO_LEAF: "is in a sealed turn without a digest",
+    Flaw.NO_SALT: "is there, but nothing proves it: its salt is missing",
+    Flaw.NO_ROW: "is listed but its row is missing",
+    Flaw.MOVED: "does not belong to the message it is listed with",
+}  # to who brings a file
 
 
 def check_row(table: Table, row: dict[str, Any]) -> None:
@@ -41,13 +47,13 @@ def check_row(table: Table, row: dict[str, Any]) -> None:
         value = exact_json.parse(row["data"])
         if not isinstance(value, dict) or not isinstance(value.get("turn"), str):
             raise BadValue("a stray's event names its turn")
-    elif table is tables.PROMPTS and sha256(row["body"].encode()).hexdigest() != row["digest"]:
+    elif table is tables.PROMPTS and not prompt_fits(row["digest"], row["body"]):
         raise BadValue(f"the system prompt {row['digest']!r:.64} is not what it is named by")
 
 
-def prove(tx: Tx, session_id: str, rows: Iterator[tuple[int, dict[str, Any]]], first: int, *, own: bool) -> None:
+def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], first: int, *, own: bool) -> None:
     """Everything that can be recomputed, recomputed. `own`: the session's head and reflog came with it."""
-    for number, row in rows:
+    for number, row in turns:
         try:
             _prove_turn(tx, row)
         except BadValue as error:
@@ -62,69 +68,58 @@ def prove(tx: Tx, session_id: str, rows: Iterator[tuple[int, dict[str, Any]]], f
 # ---------------------------------------------------------------- turns
 
 
-def _prove_turn(tx: Tx, row: dict[str, Any]) -> None:
-    turn_id, sealed = row["id"], row["sealed_at"] is not None
-    there = tx.one(Q.get_turn, turn=turn_id)
-    if there is None or (there[1], there[9]) != (row["parent_id"], row["digest"]):
-        raise BadValue(f"turn {turn_id} is in the store with another content")
-    parent = _parent(tx, turn_id, row["parent_id"])
-    leaves, messages, owner = [], 0, None
-    for line in _lines(tx, turn_id):
-        _prove_line(line, sealed)
-        if line[0] == "message":
-            messages, owner = messages + 1, line[1]
-        elif line[0] == "part" and line[5] is not None and line[7] != owner:
-            raise BadValue(f"the part {line[1]} does not belong to the message it is listed with")
-        if line[3] is not None:
-            leaves.append(line[3])
-    if not sealed:
-        _prove_open(tx, turn_id)
+def _prove_turn(tx: Tx, given: dict[str, Any]) -> None:
+    turn = rows.turn.one(tx, turn=given["id"])
+    if turn is None or (turn.parent_id, turn.digest) != (given["parent_id"], given["digest"]):
+        raise BadValue(f"turn {given['id']} is in the store with another content")
+    parent, is_sealed = _parent(tx, turn), given["sealed_at"] is not None
+    proof = TurnProof(turn.id, is_sealed=is_sealed)
+    for entry in _entries(tx, turn.id):
+        _prove_entry(proof, entry)
+    if not is_sealed:
+        _prove_open(tx, turn.id)
         return
-    if digests.turn(parent[0], row["kind"], leaves) != row["digest"]:
-        raise BadValue(f"the digest of turn {turn_id} does not fit its lines and its parent")
-    tokens = Usage(*there[11:16]).total
-    if (parent[1] + 1, add_up((parent[2], tokens)), parent[3] + messages) != (there[6], there[17], there[18]):
-        raise BadValue(f"the depth, tokens or messages of turn {turn_id} do not follow from its parent's")
+    _refuse(proof.digest_flaw(given["kind"], turn.digest, parent.digest))
+    right = Sums(parent.depth, parent.thread_tokens, parent.thread_messages).and_then(
+        total_tokens(turn), proof.messages
+    )
+    if right != (turn.depth, turn.thread_tokens, turn.thread_messages):
+        raise BadValue(f"the depth, tokens or messages of turn {turn.id} do not follow from its parent's")
 
 
-def _parent(tx: Tx, turn_id: str, parent_id: str | None) -> Row:
-    """(digest, depth, tokens, messages) of the turn it stands on."""
-    if parent_id is None:
-        return None, 0, 0, 0
-    row = tx.one(Q.thread_of, turn=parent_id)
-    if row is None:
+def _parent(tx: Tx, turn: rows.TurnRow) -> rows.ThreadRow:
+    """The turn it stands on, as far as it passes it on."""
+    if turn.parent_id is None:
+        return rows.ThreadRow(None, 0, 0, 0)
+    parent = rows.thread.one(tx, turn=turn.parent_id)
+    if parent is None:
         where = "neither in the store nor earlier in the file"
-        raise BadValue(f"turn {turn_id} stands on turn {parent_id}, which is {where}")
-    if row[0] is None:
-        raise BadValue(f"turn {turn_id} stands on turn {parent_id}, which is not sealed")
-    return row
+        raise BadValue(f"turn {turn.id} stands on turn {turn.parent_id}, which is {where}")
+    if parent.digest is None:
+        raise BadValue(f"turn {turn.id} stands on turn {turn.parent_id}, which is not sealed")
+    return parent
 
 
-def _lines(tx: Tx, turn_id: str) -> Iterator[Row]:
-    """A turn's lines with what they are about, a few at a time: a part may be large."""
+def _entries(tx: Tx, turn_id: str) -> Iterator[rows.ImportedEntryRow]:
+    """A turn's entries with what they are about, a few at a time: a part may be large."""
     after = -(2**62)
     while sizes := tx.all(Q.import_sizes, turn=turn_id, after=after, limit=_PAGE):
         for upto in batches(sizes):
-            yield from tx.all(Q.import_lines, turn=turn_id, after=after, upto=upto)
+            yield from rows.imported_entries.all(tx, turn=turn_id, after=after, upto=upto)
             after = upto
 
 
-def _prove_line(line: Row, sealed: bool) -> None:
-    kind, ref, salt, leaf, name, stored, told, _ = line
-    if kind == "result" or (leaf is None and not sealed):
-        return
-    if leaf is None:
-        raise BadValue(f"the {kind} {ref} is in a sealed turn without a digest")
-    if salt is None:
-        if stored is not None:
-            raise BadValue(f"the {kind} {ref} is there, but nothing proves it: its salt is missing")
-        return
-    if stored is None:
-        raise BadValue(f"the {kind} {ref} is listed but its row is missing")
-    if kind == "message":
-        stored = metadata.strip_owned(stored, usage_told=bool(told))
-    if digests.leaf(salt, name, stored) != leaf:
-        raise BadValue(f"the {kind} {ref} is not what was written: its digest does not fit")
+def _prove_entry(proof: TurnProof, entry: rows.ImportedEntryRow) -> None:
+    for flaw, sentence in proof.take(entry, entry.stored, usage_told=bool(entry.usage_told)):
+        if flaw is Flaw.NO_SALT and entry.stored is None:
+            continue  # it was erased with its row
+        told = _TOLD.get(flaw)
+        raise BadValue(f"the {entry.kind} {entry.ref} {told}" if told else sentence)
+
+
+def _refuse(flaw: str | None) -> None:
+    if flaw:
+        raise BadValue(flaw)
 
 
 def _prove_open(tx: Tx, turn_id: str) -> None:
@@ -139,9 +134,9 @@ def _prove_open(tx: Tx, turn_id: str) -> None:
     if [entry.seq for entry in turn.entries] != list(range(len(turn.entries))):
         raise BadValue(f"the lines of open turn {turn_id} are not numbered 0 to n-1")
     if turn.response_id is not None:
-        row = tx.one(Q.get_message, id=turn.response_id)
+        row = rows.message.one(tx, id=turn.response_id)
         listed = any(e.kind == "message" and e.ref == turn.response_id for e in turn.entries)
-        if not listed or row is None or row[1] != turn.session_id:
+        if not listed or row is None or row.session_id != turn.session_id:
             raise BadValue(f"open turn {turn_id} does not list the message that it writes")
 
 
@@ -149,27 +144,24 @@ def _prove_open(tx: Tx, turn_id: str) -> None:
 
 
 def _prove_head(tx: Tx, session_id: str) -> None:
-    head = tx.one(Q.read_head, session=session_id)
-    last = _prove_reflog(tx, session_id)
+    head = rows.head.one(tx, session=session_id)
+    reflog = _prove_reflog(tx, session_id)
     if head is None:
-        if last is not None:
-            raise BadValue("the session has a reflog but no head")
+        _refuse("the session has a reflog but no head" if reflog.last else None)
         return
-    if last is None or last[:2] != head[:2]:
-        raise BadValue("the head is not where the last line of its reflog left it")
-    if last[2] > head[2]:
-        raise BadValue(f"the reflog's numbers go to {last[2]}, the head says {head[2]}")
-    thread = tx.one(Q.thread_of, turn=head[0]) if head[0] is not None else None
-    if head[0] is not None and (thread is None or thread[0] is None):
-        raise BadValue(f"the head points at turn {head[0]}, which is not a sealed turn of the store or the file")
+    _refuse(reflog.head_flaw(head.turn_id, head.revision))
+    last = reflog.number_after(head.event_seq)
+    if last is not None:
+        raise BadValue(f"the reflog's numbers go to {last}, the head says {head.event_seq}")
+    thread = rows.thread.one(tx, turn=head.turn_id) if head.turn_id is not None else None
+    if head.turn_id is not None and (thread is None or thread.digest is None):
+        raise BadValue(f"the head points at turn {head.turn_id}, which is not a sealed turn of the store or the file")
 
 
-def _prove_reflog(tx: Tx, session_id: str) -> tuple[str | None, int, int] | None:
-    """(turn, revision, number) of the last line; every line is chained to the one before."""
-    link, revision, turn_id, after = b"", -1, None, -1
-    while page := tx.all(Q.export_reflog, session=session_id, after=after, limit=_PAGE):
+def _prove_reflog(tx: Tx, session_id: str) -> ReflogProof:
+    proof, after = ReflogProof(session_id), -1
+    while page := rows.reflog_page.all(tx, session=session_id, after=after, limit=_PAGE):
         for line in page:
-            if heads.line_link(link, *line[:8]) != line[8] or line[4] != revision + 1:
-                raise BadValue(f"line {line[1]} of the reflog is not what was written")
-            link, revision, turn_id, after = line[8], line[4], line[3], line[1]
-    return None if revision < 0 else (turn_id, revision, after)
+            _refuse(proof.take(line))
+            after = line.seq
+    return proof

@@ -9,11 +9,11 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, Any
 
+from ..core import rows
 from ..core.read import previews
 from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
-from ..model import Usage
 from . import import_checks, tables
 from .groups import Group
 from .husks import is_husk, usage_of
@@ -24,6 +24,8 @@ from .tables import Table
 FRESH, MERGE, COMPLETE = "fresh", "merge", "complete"
 _BATCH, _BATCH_BYTES = 1_000, 4 << 20
 _MERGED = (tables.TURNS, tables.ENTRIES, tables.MESSAGES, tables.PARTS)
+_IDENTITY = ("seq", "kind", "ref", "leaf")  # of an entry: its salt goes with the bytes, its client's id may change
+_identity = tables.ENTRIES.value(*_IDENTITY)
 
 
 class Arrival:
@@ -69,8 +71,9 @@ class FastPathMissed(Exception):
 
 def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) -> bool:
     """Put a group into the store and prove it; False if everything was there."""
-    standing = tx.one(Q.import_standing, session=arrival.session_id)
-    if (standing is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*(standing or (None, None)))):
+    found = rows.standing.one(tx, session=arrival.session_id)
+    standing = found or rows.StandingRow(None, None)
+    if (found is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*standing)):
         raise Rejected(arrival.first - 1, "another program changed this session in the meantime; import it again")
     if mode == COMPLETE:
         tx.run(Q.drop_head, session=arrival.session_id)
@@ -85,7 +88,7 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
             if mode != MERGE or table in _MERGED:
                 added += _put(tx, arrival, mode, number, table, row)
     if mode == MERGE and added:
-        _settle_merge(tx, arrival, *(standing or (None, None)))
+        _settle_merge(tx, arrival, *standing)
     if mode == COMPLETE:
         _refuse_leftovers(tx, arrival, counts)
     if added:
@@ -149,25 +152,28 @@ def _may_be_there(tx: Tx, arrival: Arrival, mode: str, table: Table, row: dict[s
     if mode == FRESH or table not in _MERGED:
         return False
     if table is tables.ENTRIES:
-        there = tx.all(Q.export_entries, turn=row["turn_id"], after=row["seq"] - 1, limit=1)
-        return bool(there) and there[0][1:4] == (row["seq"], row["kind"], row["ref"]) and there[0][6] == row["leaf"]
-    homes = {r[0] for r in tx.all(Q.import_owner_of, id=row["id"])}
+        there = tx.one(Q.export_entries, turn=row["turn_id"], after=row["seq"] - 1, limit=1)
+        return there is not None and _identity(there) == tuple(row[name] for name in _IDENTITY)
+    homes = {home for (home,) in tx.all(Q.import_owner_of, id=row["id"])}
     return homes == {arrival.session_id}
 
 
 def _in_the_way(tx: Tx, table: Table, row: dict[str, Any]) -> str:
     if table is tables.ALIASES:
-        taken = tx.one(Q.find_alias, namespace=row["namespace"], name=row["name"])
-        return f"{row['namespace']} {row['name']!r:.60} already names {'session ' + taken[0] if taken else 'another'}"
+        named = tx.one(Q.find_alias, namespace=row["namespace"], name=row["name"])
+        session_id, _ = named or (None, None)
+        return f"{row['namespace']} {row['name']!r:.60} already names {f'session {session_id}' if named else 'another'}"
     if table is tables.FOREIGN_IDS:
         key = {"origin": row["origin"], "scope": row["scope"], "foreign": row["foreign_id"]}
         taken = tx.one(Q.find_foreign_id, **key)
         if taken is None:
             return f"{row['id']!r:.60} is not an id of this session"
-        return f"the id {row['foreign_id']!r:.60} of {row['origin']!r:.60} already stands for {taken[0]}"
+        (ours,) = taken
+        return f"the id {row['foreign_id']!r:.60} of {row['origin']!r:.60} already stands for {ours}"
     taken = tx.one(Q.import_owner_of, id=row["id"]) if "id" in row else None
     if taken is not None:
-        return f"{row['id']!r:.60} is taken by a row of session {taken[0]}"
+        (home,) = taken
+        return f"{row['id']!r:.60} is taken by a row of session {home}"
     return f"a row of {table.name} is there twice, or belongs to nothing in this session"
 
 
@@ -180,7 +186,7 @@ def _settle_merge(tx: Tx, arrival: Arrival, revision: int | None, deleted_at: in
     for _, table, row in arrival:
         if table in (tables.FOREIGN_IDS, tables.PROMPTS):
             tx.run(table.put, **row, group=session_id)
-    usage = sum((usage_of(row) for row in Group(session_id, ()).messages(tx)), Usage())
+    usage = usage_of(Group(session_id, ()).messages(tx))
     counts = dict(zip(("input", "output", "reasoning", "cache_read", "cache_write"), usage.counts(), strict=True))
     tx.run(Q.set_rollups, session=session_id, total=usage.total, **counts)
     tx.run(Q.set_preview, session=session_id, preview=previews.recompute(tx, session_id))

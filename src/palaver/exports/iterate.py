@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from ..core import rows
 from ..core.read import transcript
 from ..core.read.transcript import Message
 from ..db.engine import Tx
@@ -15,11 +16,11 @@ def messages(tx: Tx, session_id: str) -> Iterator[Message]:
     """Messages as stored. Memory holds one turn of the path; the tail is read at once."""
     if tx.one(Q.session_exists, session=session_id) is None:
         raise SessionNotFound(session_id)
-    head = tx.one(Q.read_head, session=session_id)
-    if head is not None and head[5] is not None:
+    head = rows.head.one(tx, session=session_id)
+    if head is not None and head.deleted_at is not None:
         return
-    if head is not None and head[0] is not None:
-        for (turn_id,) in reversed(tx.all(Q.path, turn=head[0])):
+    if head is not None and head.turn_id is not None:
+        for (turn_id,) in reversed(tx.all(Q.path, turn=head.turn_id)):
             yield from _of_turn(tx, turn_id)
     yield from transcript.read_tail(tx, session_id)
 

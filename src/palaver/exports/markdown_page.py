@@ -12,12 +12,12 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
+from ..aisdk.parts import is_tool
 from ..base import arguments, exact_json
+from ..core import rows
+from ..core.read import sessions
 from ..core.read.transcript import Message
-from ..core.turn.message_input import is_tool
-from ..core.verbs import sessions
 from ..db.engine import Database, Tx
-from ..db.queries import Q
 from ..errors import BadValue
 from ..model import SessionInfo
 from . import iterate
@@ -37,7 +37,7 @@ def markdown(db: Database, session_id: str) -> Iterator[str]:
     """The page in pieces."""
     arguments.text("session_id", session_id)
     with arguments.database(db).read() as tx:
-        info = sessions.info(sessions.get_row(tx, session_id))
+        info = sessions.info(tx, session_id)
         yield from _top(info)
         turn_id = None
         for message in iterate.messages(tx, session_id):
@@ -64,9 +64,9 @@ def _message(message: Message) -> Iterator[str]:
 
 
 def _end_of_turn(tx: Tx, turn_id: str | None) -> Iterator[str]:
-    row = tx.one(Q.get_turn, turn=turn_id) if turn_id else None
-    if row is not None and row[4] != "completed":
-        yield f"\n*This turn is {row[4]}.*\n"
+    turn = rows.turn.one(tx, turn=turn_id) if turn_id else None
+    if turn is not None and turn.status != "completed":
+        yield f"\n*This turn is {turn.status}.*\n"
 
 
 # ---------------------------------------------------------------- parts

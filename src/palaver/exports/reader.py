@@ -14,8 +14,8 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from ..base import arguments
+from ..core import rows
 from ..db.engine import Database, Tx
-from ..db.queries import Q
 from ..errors import BadValue, StoreError
 from . import fitting, tables
 from .groups import Group
@@ -272,14 +272,14 @@ def _check_footer(fields: dict[str, Any], lines: int, digest: str) -> None:
 
 def _compare(tx: Tx, arrival: Arrival) -> str | None:
     """How a group may go in; None: it is there already."""
-    row = tx.one(Q.import_standing, session=arrival.session_id)
-    if row is None:
+    standing = rows.standing.one(tx, session=arrival.session_id)
+    if standing is None:
         return FRESH
     if _content_of(tx, arrival) == arrival.content:
         return None
     if arrival.husk:
         return MERGE
-    if is_husk(*row):
+    if is_husk(*standing):
         return COMPLETE
     raise Rejected(arrival.first - 1, f"session {arrival.session_id} exists and differs; nothing was changed")
 

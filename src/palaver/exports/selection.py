@@ -11,7 +11,7 @@ from __future__ import annotations
 from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
-from ..core import damage
+from ..core import damage, rows
 from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound
@@ -33,11 +33,11 @@ class Homes:
     def __init__(self, tx: Tx, wanted: Container[str] | None) -> None:
         self._joined: dict[str, bytearray] = {}
         after = ""
-        while page := tx.all(Q.export_turn_homes, after=after, limit=_PAGE):
+        while page := rows.turn_homes.all(tx, after=after, limit=_PAGE):
             for turn_id, session_id in page:
                 if wanted is None or session_id in wanted:
                     self._joined.setdefault(session_id, bytearray()).extend(turn_id.encode() + b"\n")
-            after = page[-1][0]
+            after = page[-1].id
 
     def turns_of(self, session_id: str) -> list[str]:
         return self._joined.get(session_id, b"").decode().split("\n")[:-1]
@@ -98,7 +98,7 @@ class Selection:
     def _walk(self, tx: Tx) -> None:
         for session_id in sorted(self._whole):
             self._follow_origin(tx, session_id)
-            for turn_id, home in tx.all(Q.export_stood_on, session=session_id):
+            for turn_id, home in rows.turns_stood_on.all(tx, session=session_id):
                 self._reach(session_id, turn_id, home)
             for turn_id in self._homes.turns_of(session_id):
                 self._follow(tx, turn_id, session_id)
@@ -109,9 +109,9 @@ class Selection:
                 self._follow(tx, *self._queue.pop())
 
     def _follow(self, tx: Tx, turn_id: str, home: str) -> None:
-        for parent, its_home in tx.all(Q.export_parent, turn=turn_id):
+        for parent, its_home in rows.parents.all(tx, turn=turn_id):
             self._reach(home, parent, its_home)
-        for message_id, its_home in tx.all(Q.export_listed, turn=turn_id):
+        for message_id, its_home in rows.listed_messages.all(tx, turn=turn_id):
             self._need(home, its_home)
             self._follow_message(tx, message_id, its_home)
 
@@ -121,12 +121,13 @@ class Selection:
                 self._reach(home, first, home)
 
     def _follow_origin(self, tx: Tx, session_id: str) -> None:
-        head = tx.one(Q.read_head, session=session_id)
-        if head is None or head[6] != "fork" or head[7] not in self._lineage:
+        head = rows.head.one(tx, session=session_id)
+        if head is None or head.relation != "fork" or head.origin_id is None or head.origin_id not in self._lineage:
             return
-        self._reach_session(head[7])
-        for (home,) in tx.all(Q.export_home_of, turn=head[8]):
-            self._reach(session_id, head[8], home)
+        self._reach_session(head.origin_id)
+        if head.origin_turn is not None:
+            for (home,) in tx.all(Q.export_home_of, turn=head.origin_turn):
+                self._reach(session_id, head.origin_turn, home)
 
     def _reach(self, session_id: str, turn_id: str, home: str) -> None:
         if home not in self._lineage:  # another program removed the session's row
@@ -150,9 +151,9 @@ class Selection:
 
 def _lineage(tx: Tx) -> Iterator[tuple[str, str | None]]:
     after = ""
-    while page := tx.all(Q.export_lineage, after=after, limit=_PAGE):
-        yield from ((row[0], row[1]) for row in page)
-        after = page[-1][0]
+    while page := rows.lineage.all(tx, after=after, limit=_PAGE):
+        yield from page
+        after = page[-1].id
 
 
 def _first_words(tx: Tx, session_id: str) -> list[str]:

@@ -1,8 +1,8 @@
 """The tables of an export: which columns a line has, what each may hold, and where an import puts it.
 
-A column is written `name kind`. Kinds: text, int, count (a number that goes up: 0 to 2⁵³), real, json (any JSON text),
-object (JSON text of an object), salt (16 bytes) and hash (32 bytes), both as hex, null (always null); with `?` it may
-be null.
+The columns are those of the schema, in its order. What one may hold follows from its type and its name. Kinds: text,
+int, count (a number that goes up: 0 to 2⁵³), real, json (any JSON text), object (JSON text of an object), salt (16
+bytes) and hash (32 bytes), both as hex, null (always null).
 """
 
 from __future__ import annotations
@@ -10,12 +10,14 @@ from __future__ import annotations
 import math
 import re
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any, NamedTuple
 
 import msgspec
 
 from ..base import exact_json
 from ..core import damage
+from ..db import schema
 from ..db.engine import Row
 from ..db.queries import Q, Query
 from ..errors import BadValue
@@ -25,6 +27,8 @@ _encode = msgspec.json.encode
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
 _HEX = {"salt": re.compile("[0-9a-f]{32}"), "hash": re.compile("[0-9a-f]{64}")}
 _INT64 = 2**63
+_KINDS = {"TEXT": "text", "INTEGER": "int", "REAL": "real", "BLOB": "hash"}
+_OBJECTS = ("metadata_json", "data_json", "facts_json")
 
 
 class Column(NamedTuple):
@@ -34,13 +38,26 @@ class Column(NamedTuple):
 
 
 class Table:
-    """One table: its columns in the order of schema.sql."""
+    """One table. `kinds` are those of columns whose type and name do not say it, `without` what means nothing
+    elsewhere."""
 
-    def __init__(self, name: str, put: Query, columns: str, home: str | None = None) -> None:
+    def __init__(
+        self,
+        name: str,
+        put: Query,
+        home: str | None = None,
+        *,
+        counts: str = "",
+        kinds: dict[str, str] | None = None,
+        without: str = "",
+    ) -> None:
         self.name = name
         self.put = put
         self.home = home  # the column that must name the group's session
-        self.columns = [_column(text) for text in columns.split(", ")]
+        known = dict.fromkeys(counts.split(), "count") | (kinds or {})
+        self.columns = [
+            _column(c, known.get(c.name)) for c in schema.current().tables[name].columns if c.name != without
+        ]
         self.names = [column.name for column in self.columns]
         self._keys = ["table", *self.names]
         self._bytes = any(column.kind in _HEX for column in self.columns)
@@ -62,6 +79,10 @@ class Table:
         except UnicodeEncodeError:
             raise self._unsaid(row, self.columns[0], "or another column is a text that is not UTF-8") from None
 
+    def value(self, *names: str) -> Callable[[Row], Any]:
+        """What takes this column out of a stored row; of several, a tuple."""
+        return itemgetter(*(self.names.index(name) for name in names))
+
     def _check_json(self, row: Row, column: Column, value: str) -> None:
         """What is no JSON would be refused by every import: better told now. Without a copy of what is large."""
         try:
@@ -71,7 +92,8 @@ class Table:
                 raise self._unsaid(row, column, "is no JSON, and no import would take it") from None
 
     def _unsaid(self, row: Row, column: Column, what: str) -> BadValue:
-        where = f"{column.name} of {self.name} {damage.as_text(row[0])}"
+        first, *_ = row
+        where = f"{column.name} of {self.name} {damage.as_text(first)}"
         return BadValue(f"{where} {what}; `palaver verify` names such rows, `palaver show` still reads the session")
 
     def row(self, fields: dict[str, Any]) -> dict[str, Any]:
@@ -96,9 +118,15 @@ class Table:
         return f"{self.name} has no column {unknown[0]!r:.60}"
 
 
-def _column(text: str) -> Column:
-    name, kind = text.split()
-    return Column(name, kind.rstrip("?"), kind.endswith("?"))
+def _column(column: schema.Column, known: str | None) -> Column:
+    kind = known or _kind_of(column)
+    return Column(column.name, kind, not (column.is_required or column.is_key or kind == "null"))
+
+
+def _kind_of(column: schema.Column) -> str:
+    if column.name.endswith("_json"):
+        return "object" if column.name in _OBJECTS else "json"
+    return "salt" if column.name == "salt" else _KINDS[column.type]
 
 
 def _stored(column: Column, value: Any) -> Any:
@@ -182,82 +210,34 @@ _CHECKS: dict[str, Callable[[Column, Any], Any]] = {
     "null": _null,
 }
 
-SESSIONS = Table(
-    "chat_sessions",
-    Q.import_session,
-    "id text, agent text, workspace_root text?, model_json json, parent_id text?, parent_message_id text?, "
-    "permissions_json json, metadata_json object, prompt_tokens int, completion_tokens int, reasoning_tokens int, "
-    "cache_read int, cache_write int, total_tokens int, cost_usd real, created_at int, updated_at int, "
-    "archived_at int?",
-    home="id",
-)
+SESSIONS = Table("chat_sessions", Q.import_session, "id")
 HEADS = Table(
     "heads",
     Q.import_head,
-    "session_id text, turn_id text?, prev_turn_id text?, revision count, event_seq count, events_floor count, "
-    "last_at count, looked_at count, relation text, origin_id text?, origin_turn text?, origin_call text?, "
-    "scope_json json, title text?, preview text?, deleted_at count?",
-    home="session_id",
+    "session_id",
+    counts="revision event_seq events_floor last_at looked_at deleted_at",
 )
-REFLOG = Table(
-    "reflog",
-    Q.import_line,
-    "session_id text, seq count, kind text, turn_id text?, revision count, at int, ref_seq count?, reason text?, "
-    "link hash",
-    home="session_id",
-)
+REFLOG = Table("reflog", Q.import_line, "session_id", counts="seq revision ref_seq")
 TURNS = Table(
     "turns",
     Q.import_turn,
-    "id text, parent_id text?, session_id text, base_revision int, begin_seq count, kind text, status text, "
-    "owner null, fence count, started_at int, sealed_at int?, digest hash?, depth count, thread_tokens count, "
-    "thread_messages count, response_id text?, input_tokens count, output_tokens count, reasoning_tokens count, "
-    "cache_read count, cache_write count, cost_usd real, usage_told count, facts_json object",
-    home="session_id",
+    "session_id",
+    counts="begin_seq fence depth thread_tokens thread_messages input_tokens output_tokens reasoning_tokens cache_read "
+    "cache_write usage_told",
+    kinds={"owner": "null"},
+    without="live",
 )
-ENTRIES = Table(
-    "turn_entries",
-    Q.import_entry,
-    "turn_id text, seq count, kind text, ref text, client_id text?, salt salt?, leaf hash?",
-)
-MESSAGES = Table(
-    "chat_messages",
-    Q.import_message,
-    "id text, session_id text, role text, metadata_json object, created_at int, updated_at int",
-    home="session_id",
-)
-PARTS = Table(
-    "chat_parts",
-    Q.import_part,
-    "id text, message_id text, session_id text, index int, type text, data_json object, tool_call_id text?, "
-    "tool_state text?, created_at int, updated_at int",
-    home="session_id",
-)
-EVENTS = Table(
-    "events", Q.import_event, "session_id text, seq count, kind text, turn count?, data json, at int", home="session_id"
-)
-COPIES = Table("copies", Q.import_copy, "copy_id text, session_id text, message_id text", home="session_id")
-ALIASES = Table(
-    "aliases",
-    Q.import_alias,
-    "namespace text, name text, session_id text, turn_id text?, created_at int, reason text?",
-    home="session_id",
-)
-FOREIGN_IDS = Table("foreign_ids", Q.import_foreign_id, "origin text, scope text, foreign_id text, id text")
-QUEUE = Table(
-    "queue",
-    Q.import_queued,
-    "session_id text, id text, turn_id text, payload hash, queued_at int, claims count",
-    home="session_id",
-)
-DELIVERIES = Table(
-    "deliveries",
-    Q.import_delivery,
-    "source text, delivery_id text, session_id text, turn_id text, payload hash, at int",
-    home="session_id",
-)
-PRUNED = Table("pruned", Q.import_pruned, "part_id text, session_id text, at int", home="session_id")
-PROMPTS = Table("system_prompts", Q.import_prompt, "digest text, body text, created_at int")
+ENTRIES = Table("turn_entries", Q.import_entry, counts="seq")
+MESSAGES = Table("chat_messages", Q.import_message, "session_id")
+PARTS = Table("chat_parts", Q.import_part, "session_id")
+EVENTS = Table("events", Q.import_event, "session_id", counts="seq turn", kinds={"data": "json"})
+COPIES = Table("copies", Q.import_copy, "session_id")
+ALIASES = Table("aliases", Q.import_alias, "session_id")
+FOREIGN_IDS = Table("foreign_ids", Q.import_foreign_id)
+QUEUE = Table("queue", Q.import_queued, "session_id", counts="claims")
+DELIVERIES = Table("deliveries", Q.import_delivery, "session_id")
+PRUNED = Table("pruned", Q.import_pruned, "session_id")
+PROMPTS = Table("system_prompts", Q.import_prompt)
 
 IN_ORDER = [
     SESSIONS, HEADS, REFLOG, TURNS, ENTRIES, MESSAGES, PARTS, EVENTS, COPIES, ALIASES, FOREIGN_IDS,

@@ -9,8 +9,8 @@ from typing import BinaryIO
 import msgspec
 
 from ..base import arguments
+from ..core import rows
 from ..db.engine import Database, Tx
-from ..db.queries import Q
 from ..errors import BadValue
 from .groups import Group
 from .husks import Husk, is_husk
@@ -89,5 +89,5 @@ class _Writer:
 
 
 def _is_husk(tx: Tx, session_id: str) -> bool:
-    row = tx.one(Q.import_standing, session=session_id)
-    return row is not None and is_husk(*row)
+    standing = rows.standing.one(tx, session=session_id)
+    return standing is not None and is_husk(*standing)

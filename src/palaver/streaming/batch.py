@@ -7,9 +7,12 @@ store's.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from typing import TYPE_CHECKING
 
-from ..turn import Chunk, Turn
 from .recorder import Offer
+
+if TYPE_CHECKING:
+    from ..turn import Chunk, Turn
 
 Outcome = Exception | None
 

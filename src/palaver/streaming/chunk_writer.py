@@ -1,7 +1,7 @@
-"""The pen: what puts the chunks of one open turn into rows, and knows what their next number is.
+"""The chunk writer: puts the chunks of one open turn into rows, and knows what their next number is.
 
 A chunk is a row of its own, whatever the size of the text. The part's row, which other programs read, follows when
-enough time has passed and enough is new (see saving.py), or when the part ends; so the cost of a chunk stays flat.
+enough time has passed and enough is new (see save_policy.py), or when the part ends; so the cost of a chunk stays flat.
 """
 
 from __future__ import annotations
@@ -13,11 +13,11 @@ from ..base import exact_json
 from ..base.clock import monotonic, now_ms
 from ..base.exact_json import LARGE
 from ..core import heads
+from ..core.settle.landing import chunks_are_gone
 from ..core.turn import open_turn, response
 from ..core.turn.open_turn import OpenTurn
 from ..db.engine import Database, Tx
 from ..db.queries import Q, Query
-from ..errors import StoreUnavailable
 from .save_policy import PartRowAge, SavePolicy
 
 RESULTS = {"tool-output-available", "tool-output-error", "tool-output-denied"}
@@ -63,10 +63,11 @@ class ChunkWriter:
 
     def renumber(self, tx: Tx, query: Query = Q.take_turn) -> None:
         """A chunk was not taken: the turn is not ours any more, or another turn used the number."""
-        row = tx.one(query, turn=self.state.id, session=self.state.session_id)
-        if row is None or row[1] is not None or row[2] != self.state.fence:
+        found = tx.one(query, turn=self.state.id, session=self.state.session_id)
+        _, sealed_at, fence, event_seq, _, last = found or (None,) * 6
+        if found is None or sealed_at is not None or fence != self.state.fence:
             raise open_turn.sealed_error(tx, self.state.id)
-        newest = max(row[3], row[5] or 0)
+        newest = max(event_seq, last or 0)
         if newest < self.seq:
             raise chunks_are_gone(self.state.id)
         self.seq = newest
@@ -132,6 +133,14 @@ class ChunkWriter:
             self.rows.setdefault(index, PartRowAge()).saved(now)
         self.dirty.difference_update(written)
 
+    def set_waiting(self, tx: Tx) -> None:
+        """Nobody writes the turn from here on, until it is resumed. After the commit the caller counts the fence up."""
+        state = self.state
+        if tx.run(Q.set_status, status="waiting", owner=None, turn=state.id, fence=state.fence) != 1:
+            raise open_turn.sealed_error(tx, state.id)
+        self.event(tx, "wait", {"turn": state.id})
+        state.status = "waiting"
+
     def event(self, tx: Tx, kind: str, data: Any) -> None:
         self.seq += 1
         tx.defer(
@@ -143,13 +152,6 @@ class ChunkWriter:
             data=exact_json.encode(data),
             at=now_ms(),
         )
-
-
-def chunks_are_gone(turn_id: str) -> StoreUnavailable:
-    return StoreUnavailable(
-        f"the newest chunks of turn {turn_id} are not in the store any more: a server that crashed lost them, or "
-        "another program changed the session's numbers (`palaver verify` scans); send them with at=n"
-    )
 
 
 def is_result(chunk: dict[str, Any]) -> bool:

@@ -1,4 +1,4 @@
-"""What the save policy holds back: chunks that are folded but not written yet (see saving.py)."""
+"""What the save policy holds back: chunks that are folded but not written yet (see save_policy.py)."""
 
 from __future__ import annotations
 

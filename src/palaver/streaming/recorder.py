@@ -3,22 +3,26 @@
 With `save_on="chunk"` every chunk is on disk when `write` returns, as one appended row, whatever the size of the
 text. The part's own row, which other programs read, follows when enough time has passed and enough is new, or when the
 part ends; so the cost of a chunk stays flat. What another program may see is at most that much behind; readers of ours
-never are. With `step` and `turn` chunks are folded at once and held back until they are due (see saving.py).
+never are. With `step` and `turn` chunks are folded at once and held back until they are due (see save_policy.py).
 
-It holds what it knows of the turn in memory. After a write that failed the rows are the truth, and it is read again.
+It holds the state of the turn in memory. After a write that failed the rows are the truth: the state is stale, and read
+again before the next verb. `_writing` says so, for every transaction.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 from ..aisdk import chunks
+from ..aisdk.parts import COMPACTION
 from ..base import exact_json
 from ..base.exact_json import LARGE
 from ..core import heads, metadata
-from ..core.turn import message_input, open_turn, response
-from ..core.turn.open_turn import OWN_FACTS, OpenTurn
+from ..core.facts import IN_MEMORY
+from ..core.turn import open_turn, response
+from ..core.turn.open_turn import OpenTurn
 from ..core.verbs import mid_turn
 from ..db.engine import Database, Tx
 from ..db.queries import Q
@@ -41,6 +45,22 @@ class Offer(NamedTuple):
     part: tuple[Any, ...] | None  # its part's row, where that is due
 
 
+class _OrStale:
+    """`with`: whatever fails in the block, the state is stale."""
+
+    __slots__ = ("_recorder",)
+
+    def __init__(self, recorder: Recorder) -> None:
+        self._recorder = recorder
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, kind: type[BaseException] | None, error: object, trace: object) -> None:
+        if kind is not None:
+            self._recorder._is_stale = True
+
+
 class Recorder:
     """Takes the chunks of one turn for its owner, one call at a time."""
 
@@ -51,25 +71,31 @@ class Recorder:
         self._policy = policy
         self._on_hold = on_hold
         self._take_up(state)
-        self.pending = PendingChunks()
-        self.is_stale = False
+        self._pending = PendingChunks()
+        self._is_stale = False
+        self._or_stale = _OrStale(self)
         self._gap: int | None = None  # so many chunks there were, before a crash of the server took some
         self.ended_as = "completed"
 
     def _take_up(self, state: OpenTurn) -> None:
-        """A state, and a pen for it; they change together."""
-        self.state, self.writer = state, ChunkWriter(self._db, state, self._policy)
+        """A state, and a chunk writer for it; they change together."""
+        self.state, self._writer = state, ChunkWriter(self._db, state, self._policy)
 
     @property
     def chunks(self) -> int:
-        """How many were taken, held ones too."""
-        return self.state.chunks + len(self.pending)
+        """How many were taken, pending ones too."""
+        return self.state.chunks + len(self._pending)
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether anything came yet."""
+        return self.state.response_id is not None or len(self._pending) > 0
 
     # ------------------------------------------------------------ one chunk
 
     def write(self, items: list[Item]) -> None:
-        """One, in a list, out of which a large one can be let go of."""
-        if self.is_stale or self._gap is not None or self.state.status != "streaming":
+        """Keep one chunk. It comes in a list, so that the text of a large one can be released once it is bound."""
+        if self._is_stale or self._gap is not None or self.state.status != "streaming":
             self._open_for_chunks()
         self._keep_one(items)
 
@@ -92,20 +118,18 @@ class Recorder:
     def _keep_delta(self, item: Item) -> None:
         """What comes most: nothing but a row for the chunk is due, unless the part's own row is."""
         touched = self.state.fold.apply(item[0])
-        self._send_delta(item, touched, plain=self.writer.is_plain(item[0], touched))
+        self._send_delta(item, touched, plain=self._writer.is_plain(item[0], touched))
 
     def _send_delta(self, item: Item, touched: int | None, *, plain: bool) -> None:
         try:
-            if plain:
-                self.writer.insert(item[1])
-            else:
-                self._store([item], [touched])
+            with self._or_stale:
+                if plain:
+                    self._writer.insert(item[1])
+                else:
+                    self._store([item], [touched])
         except StoreUnavailable as lost:
             self._look_for([item], lost)
             return
-        except BaseException:
-            self.is_stale = True
-            raise
         self.state.chunks += 1
 
     def offer(self, items: list[Item]) -> Offer | None:
@@ -119,12 +143,12 @@ class Recorder:
 
     def _offer_delta(self, item: Item) -> Offer | None:
         touched = self.state.fold.apply(item[0])
-        plain = self.writer.is_plain(item[0], touched)
-        part = None if plain or touched not in self.writer.rows else self._part_row(touched)
+        plain = self._writer.is_plain(item[0], touched)
+        part = None if plain or touched not in self._writer.rows else self._part_row(touched)
         if (part is None and not plain) or len(item[1]) + len(part[1] if part else "") > LARGE:
             self._send_delta(item, touched, plain=False)
             return None
-        return Offer(self._db, item, touched, self.writer.row_of(item[1]), part)
+        return Offer(self._db, item, touched, self._writer.row_of(item[1]), part)
 
     def _part_row(self, index: int) -> tuple[Any, ...]:
         return response.part_row(self.state, index, response.part_text(self.state, index))
@@ -134,19 +158,19 @@ class Recorder:
         if isinstance(outcome, StoreUnavailable):
             self._look_for([offer.item], outcome)
         elif isinstance(outcome, Exception):
-            self.is_stale = True
-            raise outcome
+            with self._or_stale:
+                raise outcome
         elif outcome:
             self._taken(offer)
         else:
             self._send_delta(offer.item, offer.touched, plain=offer.part is None)
 
     def _taken(self, offer: Offer) -> None:
-        self.writer.seq += 1
+        self._writer.seq += 1
         self.state.chunks += 1
         if offer.part is not None and offer.touched is not None:
             self.state.rows[offer.touched] = hash(offer.part[1])
-            self.writer.saved([offer.touched])
+            self._writer.saved([offer.touched])
 
     # ------------------------------------------------------------ several
 
@@ -179,17 +203,18 @@ class Recorder:
         return count
 
     def _chunk_at(self, tx: Tx, place: int) -> str | None:
-        held = place - self.state.chunks
-        if held >= 0:
-            return self.pending.items[held][1]
+        pending = place - self.state.chunks
+        if pending >= 0:
+            _, text = self._pending.items[pending]
+            return text
         row = tx.one(Q.chunk_at, session=self.state.session_id, begin_seq=self.state.begin_seq, at=place)
-        return None if row is None else str(row[0])
+        return None if row is None else str(*row)
 
     def _keep(self, items: list[Item]) -> None:
         try:
             touched = [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items]
         except PalaverError:
-            self.is_stale = len(items) > 1
+            self._is_stale = len(items) > 1
             raise
         if not self._policy.at_once:
             self._hold(items, touched)
@@ -202,12 +227,8 @@ class Recorder:
         self.state.chunks += len(items)
 
     def _store_all(self, items: list[Item], touched: list[int | None]) -> None:
-        """Whatever goes wrong: then the rows are the truth."""
-        try:
+        with self._or_stale:
             self._store(items, touched)
-        except BaseException:
-            self.is_stale = True
-            raise
 
     def _look_for(self, items: list[Item], lost: StoreUnavailable) -> None:
         """The server was lost with these chunks on their way. What is stored says whether they arrived; if not, they
@@ -224,8 +245,8 @@ class Recorder:
         self.state.chunks += len(items)
 
     def _settle(self, lost: StoreUnavailable) -> None:
-        """Take the state from what is stored, after nothing that is still on its way can arrive: its number is gone."""
-        self.is_stale = True
+        """Read the state again, once nothing that this process sent can still arrive: the lock uses up its number."""
+        self._is_stale = True
         try:
             with self._db.write(hard=True) as tx:
                 heads.lock(tx, self.state.session_id, timestamps=0)
@@ -233,7 +254,7 @@ class Recorder:
         except StoreUnavailable:
             raise StoreUnavailable(
                 f"the server was lost while turn {self.state.id} was written, and cannot say what is stored; "
-                "append(…, at=n) scans, and doubles nothing"
+                "append(…, at=n) looks, and doubles nothing"
             ) from lost
 
     def _refuse_gap(self) -> None:
@@ -246,38 +267,38 @@ class Recorder:
     # ------------------------------------------------------------ holding back
 
     def _hold(self, items: list[Item], touched: list[int | None]) -> None:
-        if not self.pending and self._policy.oldest is not None and self._on_hold:
+        if not self._pending and self._policy.oldest is not None and self._on_hold:
             self._on_hold()
-        self.pending.add(items, touched)
-        self.writer.dirty.update(index for index in touched if index is not None)
-        if self._policy.is_due({parsed["type"] for parsed, _ in items}, self.pending.size, self.pending.age):
+        self._pending.add(items, touched)
+        self._writer.dirty.update(index for index in touched if index is not None)
+        if self._policy.is_due({parsed["type"] for parsed, _ in items}, self._pending.size, self._pending.age):
             try:
                 self.flush()
             except BaseException:  # these were not taken; what was accepted before stays held
-                self.pending.take_back(len(items))
+                self._pending.take_back(len(items))
                 raise
 
     def flush(self) -> None:
         """Write what is held back."""
-        if not self.pending:
+        if not self._pending:
             return
         try:
-            self._store_all(self.pending.items, self.pending.parts)
+            self._store_all(self._pending.items, self._pending.parts)
         except StoreUnavailable as lost:
             self._settle(lost)  # what had arrived after all is not held any more
             self._refuse_gap()
-            if not self.pending:
+            if not self._pending:
                 return
-            self._store_all(self.pending.items, self.pending.parts)
-        self.state.chunks += len(self.pending)
-        self.pending.clear()
+            self._store_all(self._pending.items, self._pending.parts)
+        self.state.chunks += len(self._pending)
+        self._pending.clear()
 
     def flush_old(self) -> float | None:
         """Write what was held back as long as it may; in how many seconds to look again, None: nothing is held."""
         oldest = self._policy.oldest
-        if not self.pending or oldest is None:
+        if not self._pending or oldest is None:
             return None
-        left = oldest - self.pending.age
+        left = oldest - self._pending.age
         if left <= 0:
             self.refresh()
             self.flush()
@@ -292,14 +313,14 @@ class Recorder:
         return touched
 
     def _store(self, items: list[Item], touched: list[int | None]) -> None:
-        self.writer.dirty.update(i for i in touched if i is not None)
+        self._writer.dirty.update(i for i in touched if i is not None)
         waits = items[-1][0]["type"] == "finish" and bool(self.state.fold.unresolved())
         hard = waits or any(parsed["type"] == "finish-step" or is_result(parsed) for parsed, _ in items)
         with self._db.write(hard=hard) as tx:
-            written = self.writer.write_rows(tx, items, touched, everything=hard or not self._policy.at_once)
+            written = self._writer.write_rows(tx, items, touched, everything=hard or not self._policy.at_once)
             if waits:
-                self.set_waiting(tx)
-        self.writer.saved(written)
+                self._writer.set_waiting(tx)
+        self._writer.saved(written)
         self.note_end(items)
         if self.state.status == "waiting":
             self.state.fence += 1  # only now is it so
@@ -312,29 +333,25 @@ class Recorder:
                 self.ended_as = "failed"
                 self.state.facts["error"] = str(parsed.get("errorText", ""))
 
-    def set_waiting(self, tx: Tx) -> None:
-        state = self.state
-        if tx.run(Q.set_status, status="waiting", owner=None, turn=state.id, fence=state.fence) != 1:
-            raise open_turn.sealed_error(tx, state.id)
-        self.writer.event(tx, "wait", {"turn": state.id})
-        state.status = "waiting"
+    @contextmanager
+    def writing(self, *, hard: bool = False) -> Iterator[tuple[Tx, ChunkWriter]]:
+        """A transaction of the turn's writer for what is not a chunk; all or nothing."""
+        with self._or_stale, self._db.write(hard=hard) as tx:
+            yield tx, self._writer
 
-    def change(self, work: Callable[[Tx], None], *, hard: bool = False) -> None:
-        """A change of the turn that is not a chunk: guarded by the fence, all or nothing."""
-        try:
-            with self._db.write(hard=hard) as tx:
-                self.writer.renumber(tx)
-                work(tx)
-        except BaseException:
-            self.is_stale = True
-            raise
+    def reading(self) -> AbstractContextManager[Tx]:
+        return self._db.read()
+
+    def successor(self, state: OpenTurn) -> Recorder:
+        """The recorder of a turn that goes on where this one ended."""
+        return Recorder(self._db, state, self._policy, on_hold=self._on_hold)
 
     def go_on(self, tx: Tx, rest: list[str]) -> None:
         """A turn that begins with chunks of the one before it."""
         items = [chunks.parse(text) for text in rest]
         touched = [mid_turn.go_on(self.state, parsed) for parsed, _ in items]
-        self.writer.dirty.update(index for index in touched if index is not None)
-        self.writer.saved(self.writer.write_rows(tx, items, touched, everything=True))
+        self._writer.dirty.update(index for index in touched if index is not None)
+        self._writer.saved(self._writer.write_rows(tx, items, touched, everything=True))
         self.note_end(items)
         self.state.chunks = len(items)
 
@@ -342,27 +359,27 @@ class Recorder:
 
     def refresh(self) -> None:
         """After a failed write the rows are the truth: take the state from them again."""
-        if not self.is_stale:
+        if not self._is_stale:
             return
         before = self.state
         with self._db.read() as tx:
             state = open_turn.load(tx, self.state.id)
         state.fence = before.fence
-        state.facts |= {key: before.facts[key] for key in OWN_FACTS if key in before.facts}
+        state.facts.update({key: before.facts[key] for key in IN_MEMORY if key in before.facts})  # type: ignore[typeddict-item,literal-required]
         self._take_up(state)
-        self.is_stale = False
+        self._is_stale = False
         if state.chunks < before.chunks and state.status not in SEALED:
             self._gap = before.chunks
-            self.pending.clear()
+            self._pending.clear()
         self._hold_again(state.chunks - before.chunks)
 
     def _hold_again(self, arrived: int) -> None:
         """What is held, folded anew; an interrupted flush may have written some of it after all."""
-        self.pending.drop(max(0, arrived))
+        self._pending.drop(max(0, arrived))
         if self.state.status in SEALED:
-            self.pending.clear()
-        self.pending.parts = [self.state.fold.apply(parsed) for parsed, _ in self.pending.items]
-        self.writer.dirty.update(index for index in self.pending.parts if index is not None)
+            self._pending.clear()
+        self._pending.parts = [self.state.fold.apply(parsed) for parsed, _ in self._pending.items]
+        self._writer.dirty.update(index for index in self._pending.parts if index is not None)
 
     def make_ready(self, *, waiting: bool = False) -> None:
         """For a verb that is more than a chunk: the turn as its rows have it, open, with nothing held back."""
@@ -379,7 +396,7 @@ class Recorder:
 
 
 def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:
-    if chunk["type"] == message_input.COMPACTION:
+    if chunk["type"] == COMPACTION:
         raise BadValue("data-compaction parts are written by compact(), not by hand")
     given = chunk.get("messageMetadata")
     if given is not None:

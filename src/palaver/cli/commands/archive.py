@@ -1,4 +1,4 @@
-"""Taking sessions away and bringing them back: archive and rm, each with `--undo`."""
+"""`palaver archive` and `palaver rm`: sessions taken off the list, or deleted; `--undo` brings them back."""
 
 from __future__ import annotations
 
@@ -58,8 +58,8 @@ def _ask(call: Call, found: list[Session]) -> None:
         return
     for one in found:
         info = one.info
-        words = call.screen.safe(info.title or info.preview or info.agent)
-        call.screen.line(f"{call.screen.safe(info.id)} {count(info.messages, 'message')} ", (words, "bold"))
+        label = call.screen.sanitized(info.title or info.preview or info.agent)
+        call.screen.line(f"{call.screen.sanitized(info.id)} {count(info.messages, 'message')} ", (label, "bold"))
     click.confirm(f"Delete {count(len(found), 'session')}?", abort=True, err=True)
 
 

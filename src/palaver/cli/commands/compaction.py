@@ -31,7 +31,7 @@ def compact(call: Call, session: str, summary: str, keep_from: str | None, keep:
 
     Nothing goes: `show` and `tree` still have every turn; only `context` stops at the summary."""
     _, found = call.session(session)
-    where = resolve.spot(found, keep_from) if keep_from is not None else None
+    where = resolve.turn_or_message(found, keep_from) if keep_from is not None else None
     if keep:
         said = [turn.id for turn in found.path() if turn.kind != "compaction"]
         where = said[-keep:][0] if said else None
@@ -59,7 +59,7 @@ def context(call: Call, session: str, model: bool, system: str | None) -> None:
         call.screen.json({"messages": messages})
         return
     for message in messages:
-        call.screen.say(call.screen.safe(f"{message['role']}: {_said(message)}", lines=True))
+        call.screen.say(call.screen.sanitized(f"{message['role']}: {_said(message)}", lines=True))
     call.screen.say(count(len(messages), "message"))
 
 

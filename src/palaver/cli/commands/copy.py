@@ -15,7 +15,7 @@ from .. import location, resolve
 from ..command import Call, command
 from ..exits import OK, PROBLEMS
 from ..ui.format import count
-from ..ui.progress import Progress
+from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
 
 
@@ -49,7 +49,7 @@ def copy(call: Call, source: str, target: str, sessions: tuple[str, ...]) -> int
     here = call.open(*location.locate(source))
     chosen = [resolve.session(here, name).id for name in sessions] or None
     there = _target(call, target, here)
-    with Progress() as progress:
+    with TransferProgress() as progress:
         report = palaver.copy(here, there, chosen, progress)
     problems = [{"session": one.session, "why": one.why} for one in report.problems]
     cut = [{"session": one.session, "why": one.why} for one in report.cut]
@@ -86,4 +86,4 @@ def _target(call: Call, given: str, source: Store) -> Store:
 def _print(word: str, told: dict[str, Any]) -> None:
     screen = Screen(sys.stderr)
     session = f"session {told['session']}: " if told["session"] else ""
-    sys.stderr.write(screen.safe(f"{word}: {session}{told['why']}") + "\n")
+    sys.stderr.write(screen.sanitized(f"{word}: {session}{told['why']}") + "\n")

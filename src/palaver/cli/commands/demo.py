@@ -1,4 +1,4 @@
-"""`palaver demo`: the story of demo.py, told on the terminal."""
+"""`palaver demo`: what demo_story.py does, told on the terminal."""
 
 from __future__ import annotations
 
@@ -18,7 +18,7 @@ def demo(call: Call) -> None:
     from ..demo_story import run
 
     if not call.json:
-        run(lambda text: call.screen.say(call.screen.safe(text, lines=True)))
+        run(lambda text: call.screen.say(call.screen.sanitized(text, lines=True)))
         return
     lines: list[str] = []
     run(lambda text: lines.extend(text.split("\n")))

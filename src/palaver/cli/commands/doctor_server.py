@@ -17,7 +17,7 @@ from palaver.db import migrate
 from palaver.directory import connected
 
 from ..ui.format import count, size
-from .doctor import Finding, counted, loose, one, open_turns, set_aside
+from .doctor_store import Finding, counted, loose, open_turns, set_aside, value_of
 
 if TYPE_CHECKING:
     import psycopg
@@ -79,9 +79,8 @@ def _encoding(connection: psycopg.Connection[Any]) -> Finding:
 def _round_trip(connection: psycopg.Connection[Any]) -> tuple[float, int]:
     """How many milliseconds it takes, and which process of the server answers."""
     begun = monotonic()
-    row = connection.execute("SELECT pg_backend_pid()").fetchone()
-    assert row is not None
-    return (monotonic() - begun) * 1000, row[0]
+    (pid,) = _row(connection, "SELECT pg_backend_pid()")
+    return (monotonic() - begun) * 1000, pid
 
 
 def latency(times: list[float]) -> Finding:
@@ -113,8 +112,8 @@ def _node(connection: psycopg.Connection[Any], schema: str) -> str:
     """The worker that holds the space; empty where there are none."""
     if _row(connection, _CITUS) == (False,):
         return ""
-    row = connection.execute(_NODE.format(schema).encode()).fetchone()
-    return str(row[0]) if row else ""
+    (node,) = connection.execute(_NODE.format(schema).encode()).fetchone() or ("",)
+    return str(node)
 
 
 def durability(fsync: str, waits: str, node: str) -> Finding:
@@ -155,7 +154,7 @@ def _space(connection: psycopg.Connection[Any], name: str) -> Iterator[Finding]:
 
 
 def leases(rows: list[tuple[Any, ...]]) -> Iterator[Finding]:
-    dead = [row for row in rows if row[2] is None or row[2] < 0]
+    dead = [pid for pid, _, left in rows if left is None or left < 0]
     for pid, host, left in rows:
         if left is not None and left >= 0:
             yield Finding("leases", f"process {pid} on {host} is alive; its lease lasts {left / 1000:.0f} s more")
@@ -173,5 +172,5 @@ def inside(store: Store) -> Iterator[Finding]:
     yield open_turns(store)
     yield from set_aside(store)
     yield loose(store)
-    statement = _SIZE_ON_CITUS if one(store, _CITUS) else _SIZE
-    yield Finding("size", f"{size(int(one(store, statement) or 0))} with its indexes")
+    statement = _SIZE_ON_CITUS if value_of(store, _CITUS) else _SIZE
+    yield Finding("size", f"{size(int(value_of(store, statement) or 0))} with its indexes")

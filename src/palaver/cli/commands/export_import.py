@@ -1,4 +1,4 @@
-"""Taking sessions away and bringing them in: export and import. The formats are `palaver.exports`."""
+"""`palaver export` and `palaver import`: sessions to a file and from a file. The work is `palaver.exports`."""
 
 from __future__ import annotations
 
@@ -16,7 +16,7 @@ from .. import resolve
 from ..command import Call, SessionName, command
 from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import count, size
-from ..ui.progress import Progress
+from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
 
 FORMATS = ("jsonl", "json", "markdown")
@@ -54,12 +54,12 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
     if output is None:
         return _to_stdout(call, store, chosen, shape)
     broken: list[Any] = []
-    with _whole_file(output) as out, Progress() as progress:
+    with _whole_file(output) as out, TransferProgress() as progress:
         _write(store, out, chosen, shape, progress, broken)
     length = os.stat(output).st_size
     value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
     what = count(len(chosen), "session") if chosen else "every session"
-    call.done({**value, "broken": _named(call, broken)}, f"wrote {what} to {output}, {size(length)}")
+    call.done({**value, "broken": _report_broken(call, broken)}, f"wrote {what} to {output}, {size(length)}")
     return PROBLEMS if broken else OK
 
 
@@ -70,23 +70,23 @@ def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -
         raise Stop(USAGE, "an export is not for a terminal: name a file with -o, or pipe it", "Usage")
     sys.stdout.flush()
     broken: list[Any] = []
-    with Progress() as progress:
+    with TransferProgress() as progress:
         _write(store, sys.stdout.buffer, chosen, shape, progress, broken)
     sys.stdout.buffer.flush()
-    _named(call, broken)
+    _report_broken(call, broken)
     return PROBLEMS if broken else OK
 
 
-def _named(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
+def _report_broken(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
     """Sessions that could not be exported whole, said to a person, and as a program reads them."""
     screen = Screen(sys.stderr)
     for one in () if call.json else broken:
-        sys.stderr.write(screen.safe(f"left out: session {one.session}: {one.why}") + "\n")
+        sys.stderr.write(screen.sanitized(f"left out: session {one.session}: {one.why}") + "\n")
     return [{"session": one.session, "why": one.why} for one in broken]
 
 
 def _write(
-    store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: Progress, broken: list[Any]
+    store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: TransferProgress, broken: list[Any]
 ) -> None:
     from palaver import exports
 
@@ -174,14 +174,14 @@ def import_(call: Call, file: str) -> int:
 
     refusals: list[exports.Refusal] = []
     cuts: list[exports.Cut] = []
-    with _source(file) as source, Progress() as progress:
+    with _source(file) as source, TransferProgress() as progress:
         store = call.store(create=True)
         summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append, on_cut=cuts.append)
     listed = [{"line": one.line, "session": one.session, "why": one.why} for one in refusals]
     for one in () if call.json else listed:
         _print_refusal(one)
     for cut in () if call.json else cuts:
-        sys.stderr.write(Screen(sys.stderr).safe(f"cut: session {cut.session}: {cut.what}") + "\n")
+        sys.stderr.write(Screen(sys.stderr).sanitized(f"cut: session {cut.session}: {cut.what}") + "\n")
     value = {name: getattr(summary, name) for name in ("imported", "already_there", "refused", "lines")}
     there = f", {summary.already_there:,} already there" if summary.already_there else ""
     refused = f", {summary.refused:,} refused" if summary.refused else ""
@@ -206,4 +206,4 @@ def _source(file: str) -> Iterator[BinaryIO]:
 def _print_refusal(refusal: dict[str, Any]) -> None:
     screen = Screen(sys.stderr)
     session = f" session {refusal['session']}" if refusal["session"] else ""
-    sys.stderr.write(screen.safe(f"refused: line {refusal['line']}{session}: {refusal['why']}") + "\n")
+    sys.stderr.write(screen.sanitized(f"refused: line {refusal['line']}{session}: {refusal['why']}") + "\n")

@@ -36,7 +36,7 @@ def _print(screen: Screen, line: Line) -> None:
     screen.line(
         (f"@{{{line.revision}}}", "yellow"),
         (f" {moment(line.at)} ", "dim"),
-        (screen.safe(line.kind), "bold"),
-        f" {screen.safe(turn)} ",
-        screen.safe(line.reason or ""),
+        (screen.sanitized(line.kind), "bold"),
+        f" {screen.sanitized(turn)} ",
+        screen.sanitized(line.reason or ""),
     )

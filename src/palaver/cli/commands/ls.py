@@ -48,5 +48,5 @@ def ls(
 
 
 def _listed(info: SessionInfo) -> Listed:
-    words = info.title or info.preview or ""
-    return Listed(info.id, info.updated_at, info.turns, info.agent, words, bool(info.archived_at), info.relation)
+    label = info.title or info.preview or ""
+    return Listed(info.id, info.updated_at, info.turns, info.agent, label, bool(info.archived_at), info.relation)

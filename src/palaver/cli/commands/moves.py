@@ -74,15 +74,14 @@ def redo(call: Call, session: str, expected: int | None) -> None:
     _report(call, found, f"redid a move of {short(found.id)}")
 
 
-def _find(call: Call, name: str, spot: str | None) -> tuple[Session, str | None]:
+def _find(call: Call, name: str, option: str | None) -> tuple[Session, str | None]:
     """The session, and the turn or message that was named by `NAME~2` or by an option."""
-    store = call.store()
-    place = resolve.place(store, name)
-    if place.turn and spot:
+    target = resolve.target(call.store(), name)
+    if target.turn and option:
         raise Stop(USAGE, "name the place once: SESSION~2, or the option", "Usage")
-    if place.turn:
-        return place.session, place.turn.id
-    return place.session, resolve.spot(place.session, spot) if spot else None
+    if target.turn:
+        return target.session, target.turn.id
+    return target.session, resolve.turn_or_message(target.session, option) if option else None
 
 
 def _report(call: Call, session: Session, did: str) -> None:

@@ -55,7 +55,7 @@ def permit(
         call.screen.json({"rules": rules})
         return
     for rule in rules:
-        call.screen.say(call.screen.safe(f"{rule['action']:5}  {rule['permission']}  {rule['pattern']}"))
+        call.screen.say(call.screen.sanitized(f"{rule['action']:5}  {rule['permission']}  {rule['pattern']}"))
     call.screen.say(count(len(rules), "rule") if rules else "no rules")
 
 

@@ -42,16 +42,18 @@ def queue(call: Call, session: str, text: str | None, message_id: str | None, ca
         found.enqueue(text, id=message_id)
     elif cancel is not None:
         found.cancel(cancel)
-    waiting = found.queue()
+    queued = found.queue()
     if call.json:
-        listed: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in waiting]
+        listed: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in queued]
         call.screen.json({"queue": listed})
         return
-    for one in waiting:
-        call.screen.say(call.screen.fit(f"{call.screen.safe(one.id)}  {age(one.queued_at)}  {_words(call, one)}"))
-    call.screen.say(f"{count(len(waiting), 'message')} waiting" if waiting else "nothing waits")
+    for one in queued:
+        call.screen.say(
+            call.screen.fit(f"{call.screen.sanitized(one.id)}  {age(one.queued_at)}  {_text_of(call, one)}")
+        )
+    call.screen.say(f"{count(len(queued), 'message')} waiting" if queued else "nothing waits")
 
 
-def _words(call: Call, one: Queued) -> str:
+def _text_of(call: Call, one: Queued) -> str:
     texts = [part["text"] for part in one.message["parts"] if part.get("type") == "text"]
-    return call.screen.safe(" ".join(texts))
+    return call.screen.sanitized(" ".join(texts))

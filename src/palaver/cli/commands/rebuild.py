@@ -53,7 +53,7 @@ def rebuild(call: Call, session: str | None, check: bool) -> int:
         call.screen.json({"problems": listed, "rebuilt": rebuilt})
     else:
         for problem in found:
-            call.screen.say(f"{call.screen.safe(problem.where)}: {call.screen.safe(problem.what)}")
+            call.screen.say(f"{call.screen.sanitized(problem.where)}: {call.screen.sanitized(problem.what)}")
         said = f"{count(rebuilt, 'row')} made again" if rebuilt else "every row is as it was written"
         call.screen.say(said if rebuilt or not found else f"{count(len(found), 'difference')}")
     return PROBLEMS if len(found) > rebuilt else OK

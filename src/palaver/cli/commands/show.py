@@ -33,26 +33,28 @@ def show(call: Call, session: str, detail: bool, raw: bool, no_pager: bool) -> N
     """Read a session.
 
     SESSION~2 shows it as it was two turns before its head. Long values are cut to a line; --detail shows them whole."""
-    place = resolve.place(call.store(readonly=True), session)
-    turn = place.turn.id if place.turn else None
-    messages = place.session.transcript(turn)
+    target = resolve.target(call.store(readonly=True), session)
+    turn = target.turn.id if target.turn else None
+    messages = target.session.transcript(turn)
     if call.json:
         whole = [Raw(message.json().encode()) for message in messages]
-        call.screen.json({"session": session_json(place.session.info), "turn": turn, "messages": whole})
+        call.screen.json({"session": session_json(target.session.info), "turn": turn, "messages": whole})
         return
     call.screen.raw = raw
     with paged(call.screen, wanted=not no_pager) as screen:
-        _heading(screen, place)
-        _print(screen, place.session, messages, detail=detail)
+        _heading(screen, target)
+        _print(screen, target.session, messages, detail=detail)
 
 
-def _heading(screen: Screen, place: resolve.Place) -> None:
-    info = place.session.info
-    title = screen.safe(info.title or info.preview or "")
-    at = f" at {short(place.turn.id)}" if place.turn else ""
+def _heading(screen: Screen, target: resolve.Target) -> None:
+    info = target.session.info
+    title = screen.sanitized(info.title or info.preview or "")
+    at = f" at {short(target.turn.id)}" if target.turn else ""
     state = " archived" if info.archived_at else ""
     screen.line(
-        (f"{screen.safe(info.id)}{at}", "yellow"), (f" {screen.safe(info.agent)}{state} ", "dim"), (title, "bold")
+        (f"{screen.sanitized(info.id)}{at}", "yellow"),
+        (f" {screen.sanitized(info.agent)}{state} ", "dim"),
+        (title, "bold"),
     )
 
 

@@ -50,7 +50,8 @@ def space(call: Call, action: str, url: str, names: tuple[str, ...], yes: bool) 
     transaction each, and goes on where it was stopped. Exit code 1 if a space could not be migrated."""
     if len(names) != _NAMES[action]:
         raise Stop(USAGE, f"space {action} takes {count(_NAMES[action], 'name')} behind the address", "Usage")
-    if address.is_server(url) and address.split(url)[1] is not None:
+    _, named = address.split(url) if address.is_server(url) else (url, None)
+    if named is not None:
         raise Stop(USAGE, "leave the #space out of the address: this is about all of them", "Usage")
     actions: dict[str, Callable[..., int]] = {
         "ls": _ls,
@@ -120,7 +121,7 @@ def _migrate(call: Call, spaces: Spaces) -> int:
     value = [_value(there[one.name], one.before, one.problem) for one in done if one.name in there]
     for one in () if call.json else done:
         said = f"stays at version {one.before}: {one.problem}" if one.problem else f"version {one.before} → {one.after}"
-        call.screen.say(call.screen.safe(f"{one.name}: {said}"))
+        call.screen.say(call.screen.sanitized(f"{one.name}: {said}"))
     stuck = sum(one.problem is not None for one in done)
     left = f", {stuck:,} could not be" if stuck else ""
     call.done({"spaces": value}, f"migrated {count(len(done) - stuck, 'space')} of {len(there):,}{left}")

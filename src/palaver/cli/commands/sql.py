@@ -99,7 +99,7 @@ def _print_tabs(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None
 def _print_table(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None:
     """Columns as wide as the first rows need, and no wider than the terminal shares out."""
     first = [[_cell(screen, value) for value in row] for row in islice(rows, _MEASURED)]
-    names = [screen.safe(name) for name in columns]
+    names = [screen.sanitized(name) for name in columns]
     widest = [max(map(sanitize.width, column)) for column in zip(names, *first, strict=True)]
     share = max(4, (screen.width or 80) // max(1, len(names)) - 2)
     widths = [min(width, share) for width in widest] if sum(widest) + 2 * len(widest) > screen.width else widest
@@ -120,7 +120,7 @@ def _row(screen: Screen, cells: list[str], widths: list[int]) -> str:
 def _cell(screen: Screen, value: Any) -> str:
     if value is None:
         return "NULL"
-    return f"x'{value.hex()}'" if isinstance(value, bytes) else screen.safe(value)
+    return f"x'{value.hex()}'" if isinstance(value, bytes) else screen.sanitized(value)
 
 
 # ---------------------------------------------------------------- the prompt
@@ -133,7 +133,7 @@ def _prompt(call: Call, store: Store) -> None:
         try:
             run(call, store, text)
         except BadValue as error:
-            call.screen.say(call.screen.paint(call.screen.safe(error), "red"))
+            call.screen.say(call.screen.paint(call.screen.sanitized(error), "red"))
         call.screen.out.flush()
 
 

@@ -14,7 +14,7 @@ import click
 
 from palaver import Event, Session, Store, StoredMessage
 from palaver.base import address
-from palaver.db.sqlite import locks
+from palaver.db.sqlite import owner_files
 
 from ..command import Call, command, session_argument
 from ..ui.jsontext import as_json
@@ -50,7 +50,8 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
     one line per event from here on; the messages that are there already are `palaver show`'s."""
     store, found = call.session(session, readonly=True)
     messages, seq = found.snapshot()
-    signs = None if address.is_server(call.where[0]) else store.path + "-owners"
+    url, _ = call.where
+    signs = None if address.is_server(url) else store.path + "-owners"
     follower = Follower(store, found, seq, signs)
     follower.on_silence = lambda: say_aside(_UNKNOWN, json=call.json)
     screen = call.screen
@@ -120,7 +121,7 @@ class Follower:
     def _is_in_vain(self) -> bool:
         """It has been silent for long, and whether anybody still writes cannot be known."""
         self._calm += 1
-        return self._calm >= _SILENCE and self._signs is not None and locks.are_hidden(self._signs)
+        return self._calm >= _SILENCE and self._signs is not None and owner_files.are_hidden(self._signs)
 
     def _count(self, event: Event) -> None:
         turn = event.data.get("turn") if isinstance(event.data, dict) else None

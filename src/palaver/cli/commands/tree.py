@@ -87,9 +87,9 @@ def _print(screen: Screen, graph: str, turn: TurnInfo | None, nodes: _Nodes) -> 
     status = f" ({turn.status})" if turn.status != "completed" else ""
     screen.line(
         graph.replace(TURN, _MARKS[mark]),
-        (f" {screen.safe(short(turn.id))}", "yellow"),
-        (f" {digest}{screen.safe(status)} ", "dim"),
-        (screen.safe(nodes.words(turn)), _STYLES[mark]),
+        (f" {screen.sanitized(short(turn.id))}", "yellow"),
+        (f" {digest}{screen.sanitized(status)} ", "dim"),
+        (screen.sanitized(nodes.words(turn)), _STYLES[mark]),
     )
 
 

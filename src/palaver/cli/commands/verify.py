@@ -12,7 +12,7 @@ from palaver import Problem
 from ..command import Call, command
 from ..exits import OK, PROBLEMS
 from ..ui.format import count
-from ..ui.progress import Looked
+from ..ui.progress import VerifyProgress
 
 
 @command(
@@ -33,7 +33,7 @@ def verify(call: Call, fix: bool) -> int:
 
     Exit code 1 if something does not fit."""
     store = call.store(readonly=not fix)
-    with Looked() as progress:
+    with VerifyProgress() as progress:
         before = store.verify(progress=progress)
         left = store.verify(fix=True, progress=progress) if fix and before else before
     fixed = len(before) - len(left) if fix else 0
@@ -50,7 +50,9 @@ def _print(call: Call, left: list[Problem], fixed: int) -> None:
     for problem in left:
         kind = "copy" if problem.copy else "RECORD"
         where = "" if problem.where in problem.what else f" ({problem.where})"
-        screen.say(f"{screen.paint(kind, 'red')} {screen.safe(problem.rule)}: {screen.safe(problem.what + where)}")
+        screen.say(
+            f"{screen.paint(kind, 'red')} {screen.sanitized(problem.rule)}: {screen.sanitized(problem.what + where)}"
+        )
     if fixed:
         screen.say(f"rewrote {count(fixed, 'copy') if fixed == 1 else f'{fixed:,} copies'}")
     if left and any(problem.copy for problem in left):

@@ -75,7 +75,7 @@ class Live:
         """Deltas are printed as they are: half a line now, the rest with the next chunk."""
         self._speak()
         screen = self._screen
-        screen.out.write(screen.paint(screen.safe(text, lines=True), style))
+        screen.out.write(screen.paint(screen.sanitized(text, lines=True), style))
         if text:
             self._mid_line = not text.endswith("\n")
 
@@ -92,7 +92,7 @@ class Live:
 
     def _note(self, text: str) -> None:
         self._end_line()
-        self._screen.line((f"--- {self._screen.safe(text)}", "dim"))
+        self._screen.line((f"--- {self._screen.sanitized(text)}", "dim"))
 
     def _end_line(self) -> None:
         if self._mid_line:

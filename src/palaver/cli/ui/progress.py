@@ -39,14 +39,14 @@ class _Line:
             sys.stderr.write("\r\x1b[K")
 
 
-class Progress(_Line):
+class TransferProgress(_Line):
     """Sessions and bytes so far."""
 
     def __call__(self, sessions: int, done: int) -> None:
         self._show(f"{count(sessions, 'session')}, {size(done)}")
 
 
-class Looked(_Line):
+class VerifyProgress(_Line):
     """Turns and sessions that were looked at so far; in a pipe, too."""
 
     def __init__(self) -> None:

@@ -9,6 +9,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from palaver import BadValue, StoredMessage, TurnInfo
+from palaver.aisdk.parts import is_tool
 from palaver.base import exact_json
 
 from . import sanitize
@@ -35,10 +36,10 @@ class Renderer:
             self.screen.say(self.note("metadata", message.metadata))
 
     def heading(self, message: StoredMessage) -> None:
-        role = self.screen.safe(message.role)
+        role = self.screen.sanitized(message.role)
         parts: list[tuple[str, str] | str] = [(role, _ROLES.get(message.role, "bold"))]
         if self.detail:
-            known_as = self.screen.safe(message.client_id or message.id)
+            known_as = self.screen.sanitized(message.client_id or message.id)
             parts.append((f"  {known_as}  {moment(message.created_at)}", "dim"))
         self.screen.line(*parts)
 
@@ -50,7 +51,7 @@ class Renderer:
             yield self.words(part["text"])
         elif kind == "reasoning" and isinstance(part.get("text"), str):
             yield self.words(part["text"], "dim")
-        elif isinstance(kind, str) and (kind.startswith("tool-") or kind == "dynamic-tool"):
+        elif is_tool(kind):
             yield from self.tool(part)
         elif kind == "file":
             yield self.note("file", _file(part))
@@ -60,7 +61,7 @@ class Renderer:
             yield self.note(str(kind or "part"), _dump(_without_type(part)))
 
     def words(self, text: str, style: str = "") -> str:
-        return self.screen.paint(self.screen.safe(text, lines=True), style)
+        return self.screen.paint(self.screen.sanitized(text, lines=True), style)
 
     def tool(self, part: dict[str, Any]) -> Iterator[str]:
         """A call in one line, its result in the next."""
@@ -77,7 +78,7 @@ class Renderer:
     def note(self, label: str, value: str, *, style: str = "dim", indent: int = 2) -> str:
         """`label value`, in one line that fits; whole with `detail`."""
         screen = self.screen
-        label, value = screen.safe(label), screen.safe(value, lines=self.detail)
+        label, value = screen.sanitized(label), screen.sanitized(value, lines=self.detail)
         head = " " * indent + label
         if not self.detail:
             value = sanitize.shorten(value, max(8, (screen.width or WIDE) - sanitize.width(head) - 1), screen.dots)
@@ -104,7 +105,7 @@ def turn_line(screen: Screen, turn: TurnInfo) -> str:
     digest = turn.digest.hex()[:12] if turn.digest else "open"
     tokens = f", {turn.usage.total:,} tokens" if turn.usage.total else ""
     text = f"--- turn {short(turn.id)} {turn.kind} {turn.status} {digest}{tokens}"
-    return screen.paint(screen.fit(screen.safe(text)), "dim")
+    return screen.paint(screen.fit(screen.sanitized(text)), "dim")
 
 
 def _parsed(text: str) -> Any:

@@ -30,7 +30,7 @@ class Screen:
         self.width = _columns(self.out) if self.tty else 0
         self.dots = "…" if self.encoding == "utf-8" else "..."
 
-    def safe(self, text: object, *, lines: bool = False) -> str:
+    def sanitized(self, text: object, *, lines: bool = False) -> str:
         """A stored value, fit to be printed; as it is only if `--raw` asked for that."""
         if self.raw:
             return str(text)
@@ -78,7 +78,7 @@ def say_aside(sentence: str, *, json: bool) -> None:
 
         sys.stderr.write(as_json({"note": sentence}) + "\n")
     else:
-        sys.stderr.write(f"palaver: note: {Screen(sys.stderr).safe(sentence)}\n")
+        sys.stderr.write(f"palaver: note: {Screen(sys.stderr).sanitized(sentence)}\n")
 
 
 def _encoding(out: TextIO) -> str:

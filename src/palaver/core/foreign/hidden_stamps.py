@@ -9,26 +9,28 @@ from collections.abc import Iterable
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from .. import metadata
-from ..heads import Head
+from .. import metadata, rows
+from ..read import entries
+from ..read.heads import Head
 
 Standing = dict[str, tuple[str, str]]  # a row of the session -> which message it stands for, and its metadata
 
 
 def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
     """After a move from `old_turn` to the head: hide what left, show what came back."""
-    old, new = path(tx, old_turn), path(tx, head.turn_id)
+    old, new = entries.path(tx, old_turn), entries.path(tx, head.turn_id)
     on_new, on_old = set(new), set(old)
     left = [t for t in old if t not in on_new]
     came = [t for t in new if t not in on_old]
     outrun: list[str] = []
-    for turn_id, base, status, *_ in tx.all(Q.open_turns, session=head.session_id):
-        if status != "pending":
-            (came if base == head.revision else outrun).append(turn_id)
+    for turn in rows.open_turns.all(tx, session=head.session_id):
+        if turn.status != "pending":
+            (came if turn.base_revision == head.revision else outrun).append(turn.id)
     shown = _standing(tx, head.session_id, came)
     gone = _standing(tx, head.session_id, left)
     for row_id, (message_id, text) in _standing(tx, head.session_id, outrun).items():
-        if row_id not in gone and not any(row[0] in on_new for row in tx.all(Q.turns_of_message, message=message_id)):
+        listed = rows.turns_of_message.all(tx, message=message_id) if row_id not in gone else []
+        if row_id not in gone and not any(each.turn_id in on_new for each in listed):
             gone[row_id] = message_id, text
     _apply(tx, shown, gone)
 
@@ -36,10 +38,6 @@ def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
 def hide_open_turns(tx: Tx, head: Head) -> None:
     """Open turns begun on an older revision are not in the transcript any more."""
     restamp(tx, head, head.turn_id)
-
-
-def path(tx: Tx, turn_id: str | None) -> list[str]:
-    return [row[0] for row in tx.all(Q.path, turn=turn_id)] if turn_id else []
 
 
 def _apply(tx: Tx, shown: Standing, gone: Standing) -> None:

@@ -7,24 +7,24 @@ are listed, so that nobody takes them for loose rows, and are hidden exactly whe
 
 from __future__ import annotations
 
+from ...aisdk.parts import tool_columns
 from ...base import exact_json, ids
 from ...db.engine import Tx
 from ...db.queries import Q
-from .. import damage, metadata
-from ..heads import Head
+from .. import damage, metadata, rows
 from ..read import transcript
+from ..read.heads import Head
 from ..read.transcript import Message
-from ..turn.message_input import tool_columns
 from . import hidden_stamps
 
 
 def materialise(tx: Tx, head: Head) -> int:
     """Copy what is not here yet; how many messages that were."""
-    done = {row[0] for row in tx.all(Q.copied_messages, session=head.session_id)}
+    done = {message_id for message_id, _ in tx.all(Q.copied_messages, session=head.session_id)}
     written = 0
     for message in transcript.read_path(tx, head.turn_id):
-        row = tx.one(Q.get_message, id=message.id)
-        if row is not None and row[1] != head.session_id and message.id not in done:
+        row = rows.message.one(tx, id=message.id)
+        if row is not None and row.session_id != head.session_id and message.id not in done:
             _copy(tx, head.session_id, message)
             written += 1
     if done:

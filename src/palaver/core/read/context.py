@@ -10,18 +10,34 @@ from typing import Any
 
 from ...aisdk import chunks
 from ...aisdk.folding import Fold
+from ...aisdk.parts import INTERRUPTED, is_open_tool
 from ...base import exact_json
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import ROLES
-from .. import damage
-from ..turn.seal import INTERRUPTED
-from ..verbs import compaction
-from . import transcript
+from .. import damage, rows
+from ..facts import TurnFacts
+from . import sessions, summaries, transcript
 from .transcript import Message
 
 PRUNED = "[output pruned]"
 _KINDS = {"text", "reasoning", "file", "source-url", "source-document", "step-start", "dynamic-tool"}
+
+
+def of_session(tx: Tx, session_id: str, system: str | None) -> list[dict[str, Any]]:
+    """What a model should see of a session: open turns are not in it."""
+    sessions.require(tx, session_id)
+    head = rows.head.one(tx, session=session_id)
+    if head is not None and head.deleted_at is not None:
+        return []
+    return assemble(tx, head.turn_id if head else None, transcript.read_loose(tx, session_id), system)
+
+
+def of_turn(tx: Tx, turn_id: str, parent_id: str | None, facts: TurnFacts, system: str | None) -> list[dict[str, Any]]:
+    """What a model should see to go on with an open turn: what is before it, and what it has so far."""
+    own = transcript.read_turn(tx, turn_id)
+    told = prompt(tx, facts.get("metadata")) if system is None else system
+    return assemble(tx, parent_id, own, told)
 
 
 def assemble(tx: Tx, turn_id: str | None, extra: list[Message], system: str | None) -> list[dict[str, Any]]:
@@ -37,8 +53,8 @@ def assemble(tx: Tx, turn_id: str | None, extra: list[Message], system: str | No
 
 def _after_summary(tx: Tx, turn_id: str | None, messages: list[Message]) -> list[Message]:
     """The latest summary on the path as a system message, what it kept, and what follows."""
-    kinds = [(row[0], row[1]) for row in tx.all(Q.path_kinds, turn=turn_id)] if turn_id else []
-    places = [place for place, (_, kind) in enumerate(kinds) if kind == compaction.KIND]
+    kinds = rows.path_kinds.all(tx, turn=turn_id) if turn_id else []
+    places = [place for place, (_, kind) in enumerate(kinds) if kind == summaries.KIND]
     if not places:
         return messages
     order, last = [each for each, _ in kinds], places[-1]
@@ -46,12 +62,12 @@ def _after_summary(tx: Tx, turn_id: str | None, messages: list[Message]) -> list
     for message in messages:
         by_turn.setdefault(message.turn_id, []).append(message)
     carrier = by_turn.get(order[last], [])
-    said = compaction.details([part for message in carrier for part in message.parts])
+    said = summaries.details([part for message in carrier for part in message.parts])
     if said is None or not isinstance(said.get("summary"), str):  # another program removed it: nothing is left out
-        return [m for each, kind in kinds if kind != compaction.KIND for m in by_turn.get(each, [])]
+        return [m for each, kind in kinds if kind != summaries.KIND for m in by_turn.get(each, [])]
     first = said.get("first_kept_turn_id")
     start = order.index(first) if first in order[:last] else last
-    kept = [each for each, kind in kinds[start:] if kind != compaction.KIND]
+    kept = [each for each, kind in kinds[start:] if kind != summaries.KIND]
     summary = [_summary(carrier[0], said["summary"])] if said["summary"].strip() else []
     return [*summary, *(m for each in kept for m in by_turn.get(each, []))]
 
@@ -76,14 +92,15 @@ def prompt(tx: Tx, metadata: Any) -> str | None:
     """The system prompt that an answer's metadata names."""
     digest = metadata.get("system_prompt_digest") if isinstance(metadata, dict) else None
     row = tx.one(Q.get_prompt, digest=digest) if isinstance(digest, str) else None
-    return None if row is None else str(row[0])
+    (found,) = row or (None,)
+    return None if found is None else str(found)
 
 
 def _pruned(tx: Tx, turn_id: str | None) -> set[tuple[str, int]]:
     """(message, place) of the tool outputs that are not to be shown again."""
     if turn_id is None or tx.one(Q.any_pruned) is None:
         return set()
-    return {(row[0], row[1]) for row in tx.all(Q.pruned_places, turn=turn_id)}
+    return {(part.message_id, part.place) for part in rows.pruned_places.all(tx, turn=turn_id)}
 
 
 def _presentable(message: Message, pruned: set[tuple[str, int]]) -> dict[str, Any]:
@@ -97,7 +114,7 @@ def _presentable(message: Message, pruned: set[tuple[str, int]]) -> dict[str, An
         return shown
     for part in shown["parts"]:
         _mend(part)
-    if any(_is_open(part) for part in shown["parts"]):
+    if any(is_open_tool(part) for part in shown["parts"]):
         shown["parts"] = _closed(shown["parts"])
     return shown
 
@@ -138,13 +155,6 @@ def _mend(part: dict[str, Any]) -> None:
 
 def _is_granted(approval: Any) -> bool:
     return isinstance(approval, dict) and approval.get("approved") is True
-
-
-def _is_open(part: Any) -> bool:
-    kind = part.get("type", "") if isinstance(part, dict) else ""
-    if not kind.startswith("tool-") and kind != "dynamic-tool":
-        return False
-    return part.get("state") not in ("output-available", "output-error", "output-denied") or part.get("preliminary")
 
 
 def _closed(parts: list[Any]) -> list[Any]:

@@ -5,20 +5,26 @@ from __future__ import annotations
 from ...base.clock import now_ms
 from ...db.engine import Row, Tx
 from ...db.queries import Q
-from ...model import Event, Line, TurnInfo, Usage
-from .. import damage
+from ...model import Event, Line
+from .. import damage, rows
+from . import sessions
 
 
 def read(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
+    sessions.require(tx, session_id)
+    return _after(tx, session_id, after, limit)
+
+
+def _after(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
     return [_event(row) for row in tx.all(Q.events_after, session=session_id, after=after, limit=limit)]
 
 
 def since(tx: Tx, session_id: str, cursor: int, limit: int) -> list[Event]:
     """What came after a cursor; one `reset` if some of that may have been trimmed."""
-    row = tx.one(Q.floor_of, session=session_id)
-    if row is not None and cursor < row[0]:
-        return [Event(newest(tx, session_id), "reset", None, {"floor": row[0]}, now_ms())]
-    return read(tx, session_id, cursor, limit)
+    floor, _ = tx.one(Q.floor_of, session=session_id) or (0, 0)
+    if cursor < floor:
+        return [Event(newest(tx, session_id), "reset", None, {"floor": floor}, now_ms())]
+    return _after(tx, session_id, cursor, limit)
 
 
 def _event(row: Row) -> Event:
@@ -31,53 +37,20 @@ def _event(row: Row) -> Event:
 
 def newest(tx: Tx, session_id: str) -> int:
     """The number of the last thing that happened to a session."""
-    head = tx.one(Q.read_head, session=session_id)
-    row = tx.one(Q.max_event, session=session_id)
-    return max(head[2] if head else 0, row[0] or 0 if row else 0)
+    head = rows.head.one(tx, session=session_id)
+    (last,) = tx.one(Q.max_event, session=session_id) or (0,)
+    return max(head.event_seq if head else 0, last or 0)
+
+
+def cursor(tx: Tx, session_id: str) -> int:
+    """The number of the newest event of a session that must be there."""
+    sessions.require(tx, session_id)
+    return newest(tx, session_id)
 
 
 def history(tx: Tx, session_id: str) -> list[Line]:
-    return [Line(*row[:7]) for row in tx.all(Q.history, session=session_id)]
-
-
-def strays(tx: Tx, session_id: str) -> list[str]:
-    """The turns that were left beside the path, in the order that they were."""
-    told = [damage.parsed(data) for (data,) in tx.all(Q.strays, session=session_id)]
-    return [each["turn"] for each in told if isinstance(each, dict) and isinstance(each.get("turn"), str)]
-
-
-def turn_info(row: Row) -> TurnInfo:
-    return TurnInfo(
-        id=row[0],
-        parent_id=row[1],
-        session_id=row[2],
-        kind=row[3],
-        status=row[4],
-        base_revision=row[5],
-        depth=row[6],
-        started_at=row[7],
-        sealed_at=row[8],
-        digest=row[9],
-        response_id=row[10],
-        usage=Usage(*row[11:16]),
-        cost_usd=row[16],
-        thread_tokens=row[17],
-        thread_messages=row[18],
-    )
-
-
-def tree(tx: Tx, session_id: str) -> list[TurnInfo]:
-    """Every turn this session ever pointed at, began or left behind, and their ancestors; parents first."""
-    wanted = {row[2] for row in tx.all(Q.history, session=session_id) if row[2]}
-    wanted |= {row[0] for row in tx.all(Q.open_turns, session=session_id)}
-    wanted |= set(strays(tx, session_id))
-    found: dict[str, TurnInfo] = {}
-    queue = sorted(wanted)
-    while queue:
-        turn_id = queue.pop()
-        row = tx.one(Q.get_turn, turn=turn_id) if turn_id not in found else None
-        if row is not None:
-            found[turn_id] = turn_info(row)
-            if row[1]:
-                queue.append(row[1])
-    return sorted(found.values(), key=lambda t: (t.depth, t.started_at, t.id))
+    sessions.require(tx, session_id)
+    return [
+        Line(seq, kind, turn_id, revision, at, ref_seq, reason)
+        for seq, kind, turn_id, revision, at, ref_seq, reason, _ in rows.history.all(tx, session=session_id)
+    ]

@@ -3,27 +3,32 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import Protocol
 
 from ...base import exact_json
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
-from ..turn.message_input import NewMessage
+from .. import rows
+
+
+class Spoken(Protocol):
+    """A message to be, as far as a preview looks at it."""
+
+    @property
+    def role(self) -> str: ...
+
+    @property
+    def text(self) -> str | None: ...
+
 
 LENGTH = 200
 
 
-def of(messages: Iterable[NewMessage]) -> str | None:
+def of(messages: Iterable[Spoken]) -> str | None:
     """What messages give for a preview: the first words of a user in them."""
     words = (message.text for message in messages if message.role == "user")
     return shorten(next((text for text in words if text), None))
-
-
-def put(tx: Tx, session_id: str, messages: Iterable[NewMessage]) -> None:
-    """The preview of a session that has none yet."""
-    words = of(messages)
-    if words is not None:
-        tx.defer(Q.set_preview, session=session_id, preview=words)
 
 
 def shorten(text: str | None) -> str | None:
@@ -38,9 +43,9 @@ def shorten(text: str | None) -> str | None:
 
 def recompute(tx: Tx, session_id: str) -> str | None:
     """The truth that heads.preview is a copy of. What a fork was given by its origin is a fact of its own."""
-    head = tx.one(Q.read_head, session=session_id)
-    if head and head[6] == "fork" and head[10] is not None:
-        return str(head[10])
+    head = rows.head.one(tx, session=session_id)
+    if head is not None and head.relation == "fork" and head.preview is not None:
+        return head.preview
     for _, data in tx.all(Q.first_words, session=session_id):
         try:
             part = exact_json.parse(data)

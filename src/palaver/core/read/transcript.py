@@ -1,35 +1,33 @@
 """What a session reads as: the head's ancestry, then the live tail.
 
 The tail is one list, by created_at: messages of open turns begun on the current revision, and loose rows. A read is
-one snapshot. Parts of a streaming turn are folded from its events, so a reader of ours never lags behind the
+one snapshot. A path is read in one of two ways: joined (few rows, where nothing is out of the ordinary) or carefully,
+entry by entry. Parts of a streaming turn are folded from its events, so a reader of ours never lags behind the
 last acknowledged chunk, however old the part's row is.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable
+from functools import cached_property
 from itertools import chain
 from operator import itemgetter
-from typing import TYPE_CHECKING, Any
+from typing import Any, NamedTuple
 
 import msgspec
 
 from ...base import exact_json
 from ...base.exact_json import Raw
-from ...base.lazy_import import later
 from ...db.engine import Row, Tx
 from ...db.queries import Q
-from ...errors import SessionNotFound, TurnNotFound
+from ...errors import MessageNotFound, TurnNotFound
 from ...model import ROLES
-from .. import damage, metadata
-from ..foreign import adopt
-
-if TYPE_CHECKING:
-    from ..turn import open_turn
-else:
-    later(globals(), ".core.turn.open_turn")
+from .. import codec, damage, metadata, rows
+from ..rows import HeadRow, OpenTailRow, TailRow
+from . import loose_rows, sessions
 
 _type_of = itemgetter("type")
+_PartsOf = Callable[[list[str]], list[list[Any]] | None]
 _LINE, _FIELD = "\x1e", "\x1f"
 
 
@@ -51,7 +49,7 @@ class Message:
         self.part_ids: list[str] = []
 
     def add(self, part_id: str, data: str) -> None:
-        self.parts.append(data if type(data) is str else damage.part(part_id))
+        self.parts.append(codec.shown(data) if type(data) is str else damage.part(part_id))
         self.part_ids.append(part_id)
 
     def mend(self) -> None:
@@ -104,6 +102,23 @@ def _decoded(texts: list[str]) -> list[list[Any]] | None:
     return parts if len(parts) == len(texts) and _are_parts(parts) else None
 
 
+def _split(texts: list[str]) -> list[list[Raw]] | None:
+    """The same, each part as the text it is."""
+    joined = "[[" + "],[".join(texts) + "]]"
+    try:
+        msgspec.json.decode(joined, type=list[list[_Typed]])
+        parts = msgspec.json.decode(joined, type=list[list[Raw]])
+    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        return None
+    return parts if len(parts) == len(texts) else None
+
+
+class _Typed(msgspec.Struct):
+    """Whatever is an object with a type (see `damage.is_part`)."""
+
+    type: str
+
+
 def _are_parts(parts: list[list[Any]]) -> bool:
     """Whether all are objects with a type (see `damage.is_part`), without a look at each in Python."""
     if not set(map(type, chain.from_iterable(parts))) <= {dict}:
@@ -114,44 +129,98 @@ def _are_parts(parts: list[list[Any]]) -> bool:
         return False
 
 
-def read(tx: Tx, session_id: str) -> list[Message]:
-    """The whole transcript as it stands now."""
-    head = tx.one(Q.read_head, session=session_id)
+class Window(NamedTuple):
+    """A part of a transcript: messages after one, before one, at most so many (the last of them, unless `after`)."""
+
+    after: str | None = None
+    before: str | None = None
+    limit: int | None = None
+
+    def cut(self, messages: list[Message]) -> list[Message]:
+        names = [message.id for message in messages]
+        start = _place(names, self.after) + 1 if self.after is not None else 0
+        end = _place(names, self.before) if self.before is not None else len(names)
+        if self.limit is not None and end - start > self.limit:
+            start, end = (start, start + self.limit) if self.after is not None else (end - self.limit, end)
+        return messages[start:end]
+
+
+def _place(names: list[str], wanted: str) -> int:
+    if wanted not in names:
+        raise MessageNotFound(wanted, "read messages() for the ids on the path")
+    return names.index(wanted)
+
+
+def read(tx: Tx, session_id: str, window: Window | None = None) -> list[Message]:
+    """The transcript as it stands now."""
+    head = rows.head.one(tx, session=session_id)
     if head is None:
-        if tx.one(Q.session_exists, session=session_id) is None:
-            raise SessionNotFound(session_id)
-        return _loose(tx, session_id)
-    if head[5] is not None:
-        return []
-    path = read_path(tx, head[0]) if head[6] == "fork" else _read_own_path(tx, session_id, head[0])
-    return path + read_tail(tx, session_id)
+        sessions.require(tx, session_id)
+        messages = read_loose(tx, session_id)
+    elif head.deleted_at is not None:
+        messages = []
+    else:
+        joined = _joined(tx, session_id, head, _split)
+        path = read_path(tx, head.turn_id) if joined is None else joined.messages()
+        messages = path if joined is not None and joined.is_all else path + read_tail(tx, session_id)
+    return messages if window is None else window.cut(messages)
 
 
 def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
     """The whole transcript as UIMessages."""
-    head = tx.one(Q.read_head, session=session_id)
-    found = None
-    if head is not None and head[0] is not None and head[5] is None and head[6] != "fork":
-        found = _read_whole(tx, session_id, head[0])
-    return as_ui(read(tx, session_id)) if found is None else found
+    head = rows.head.one(tx, session=session_id)
+    joined = _joined(tx, session_id, head, _decoded) if head is not None and head.deleted_at is None else None
+    if joined is None:
+        return as_ui(read(tx, session_id))
+    return joined.ui() if joined.is_all else joined.ui() + as_ui(read_tail(tx, session_id))
 
 
-def _read_whole(tx: Tx, session_id: str, turn_id: str) -> list[dict[str, Any]] | None:
-    """Where a session's messages are exactly those on its path, with exactly the parts that are listed there, they come
-    with their parts joined by the engine: a fifth of the rows. There is no tail then. None: they are not."""
-    lines = _Lines(tx, turn_id)
-    rows = {row[0]: row for row in tx.all(Q.whole_messages, session=session_id)}
-    if not set(map(type, chain.from_iterable(rows.values()))) <= {str, type(None)}:
+# ---------------------------------------------------------------- joined: the engine puts a message's parts together
+
+
+def _joined(tx: Tx, session_id: str, head: HeadRow, parts_of: _PartsOf) -> _Joined | None:
+    """The path of a session whose messages are all its own, with exactly the parts that its turns list: the engine
+    joins the parts of each, a fifth of the rows. None: they are not, and the entries decide."""
+    if head.turn_id is None or head.relation == "fork":
         return None
-    if not lines.is_clear or rows.keys() != lines.refs() or len(rows) != len(lines.messages):
+    lines = _Lines(tx, head.turn_id)
+    found = tx.all(Q.whole_messages, session=session_id)
+    stored = {ref: (role, text, parts, at) for ref, role, text, parts, at in found}
+    if not lines.is_clear or not lines.refs <= stored.keys() or len(lines.refs) != len(lines.messages):
         return None
-    parts = _decoded([rows[ref][3] or "" for _, ref, _ in lines.messages])
+    on_path = [stored[ref] for _, ref, _ in lines.messages]
+    if not {type(each) for role, text, parts, _ in on_path for each in (role, text, parts)} <= {str, type(None)}:
+        return None
+    parts = parts_of([codec.shown(parts or "") for _, _, parts, _ in on_path])
     if parts is None or sum(map(len, parts)) != lines.parts:
         return None
-    return [
-        _ui(client_id or ref, rows[ref][1], rows[ref][2], each, ref)
-        for (_, ref, client_id), each in zip(lines.messages, parts, strict=True)
-    ]
+    return _Joined(lines.messages, on_path, parts, len(stored) == len(on_path))
+
+
+class _Joined(NamedTuple):
+    lines: list[tuple[str, str, str | None]]
+    rows: list[Row]
+    parts: list[list[Any]]
+    is_all: bool  # the session has no other rows: there is no tail
+
+    def ui(self) -> list[dict[str, Any]]:
+        return [
+            _ui(client_id or ref, role, metadata, parts, ref)
+            for (_, ref, client_id), (role, metadata, _, _), parts in zip(
+                self.lines, self.rows, self.parts, strict=True
+            )
+        ]
+
+    def messages(self) -> list[Message]:
+        """The same as messages whose parts are the texts as stored."""
+        found = []
+        for (turn_id, ref, client_id), (role, text, _, at), parts in zip(
+            self.lines, self.rows, self.parts, strict=True
+        ):
+            message = Message(ref, client_id, role, text, at, turn_id)
+            message.parts = [bytes(part).decode() for part in parts]
+            found.append(message)
+        return found
 
 
 class _Lines:
@@ -169,107 +238,78 @@ class _Lines:
 
     def _add(self, turn: str, fields: list[str]) -> None:
         if len(fields) == 2:
-            self.messages.append((turn, fields[0], fields[1] or None))
+            ref, client_id = fields
+            self.messages.append((turn, ref, client_id or None))
         else:
             self.is_clear = False
 
+    @cached_property
     def refs(self) -> set[str]:
         return {ref for _, ref, _ in self.messages}
 
 
+# ---------------------------------------------------------------- careful: entry by entry
+
+
 def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
     """From the root to a turn."""
-    if turn_id is None:
-        return []
-    return _assemble(tx.all(Q.path_rows, turn=turn_id))
-
-
-def _read_own_path(tx: Tx, session_id: str, turn_id: str | None) -> list[Message]:
-    """The same for a session that is no fork: every row on its path is its own, so they are read in two scans. If the
-    parts are not just those that the turns list, in their order, the lines decide."""
-    if turn_id is None:
-        return []
-    lines = _Lines(tx, turn_id)
-    if not lines.is_clear:
-        return read_path(tx, turn_id)
-    rows = {row[0]: row for row in tx.all(Q.rows_of_messages, session=session_id)}
-    messages: dict[str, Message] = {}
-    for turn, ref, client_id in lines.messages:
-        if ref in rows:
-            _, role, text, created_at = rows[ref]
-            messages[ref] = Message(ref, client_id, role, text, created_at, turn)
-    return list(messages.values()) if lines.parts == _add_parts(tx, session_id, messages) else read_path(tx, turn_id)
-
-
-def _add_parts(tx: Tx, session_id: str, messages: dict[str, Message]) -> int:
-    """How many there were; -1 if they are not in order."""
-    count = 0
-    for message_id, place, part_id, data in tx.all(Q.rows_of_parts, session=session_id):
-        message = messages.get(message_id)
-        if message is not None:
-            if place != len(message.parts):
-                return -1
-            message.add(part_id, data)
-            count += 1
-    return count
+    return [] if turn_id is None else assemble(tx.all(Q.path_rows, turn=turn_id))
 
 
 def read_turn(tx: Tx, turn_id: str) -> list[Message]:
     """What one turn lists; of an open one, with what has streamed into it so far."""
-    if tx.one(Q.parent_of, turn=turn_id) is None:
+    if rows.parent_of.one(tx, turn=turn_id) is None:
         raise TurnNotFound(turn_id)
-    return _filled(tx, turn_id, _assemble(tx.all(Q.turn_rows, turn=turn_id)))
+    return _filled(tx, turn_id, assemble(tx.all(Q.turn_rows, turn=turn_id)))
 
 
 def read_tail(tx: Tx, session_id: str) -> list[Message]:
-    tail = _loose(tx, session_id)
-    for row in tx.all(Q.tail_turns, session=session_id):
-        tail.extend(_open_messages(tx, session_id, row))
+    tail = read_loose(tx, session_id)
+    for turn in rows.tail_turns.all(tx, session=session_id):
+        tail += _fill(tx, session_id, turn, assemble(tx.all(Q.turn_rows, turn=turn.id)))
     tail.sort(key=lambda m: (m.created_at, m.id))
     return tail
 
 
-def read_to(tx: Tx, turn_id: str) -> list[Message]:
-    """From the root to a turn; if it is open, with what has streamed into it so far."""
+def read_to(tx: Tx, session_id: str, turn_id: str | None) -> list[Message]:
+    """From the root to a turn; if it is open, with what has streamed into it so far. None: the whole transcript."""
+    if turn_id is None:
+        return read(tx, session_id)
+    if rows.parent_of.one(tx, turn=turn_id) is None:
+        raise TurnNotFound(turn_id)
     return _filled(tx, turn_id, read_path(tx, turn_id))
 
 
 def _filled(tx: Tx, turn_id: str, messages: list[Message]) -> list[Message]:
-    row = tx.one(Q.open_turn, turn=turn_id)
-    if row is not None:
-        session_id, *rest = row
-        _fill(tx, session_id, rest, messages)
-    return messages
+    turn = rows.open_tail_turn.one(tx, turn=turn_id)
+    return messages if turn is None else _fill(tx, turn.session_id, turn, messages)
 
 
-def _open_messages(tx: Tx, session_id: str, row: Row) -> list[Message]:
-    messages = _assemble(tx.all(Q.turn_rows, turn=row[0]))
-    _fill(tx, session_id, row, messages)
-    return messages
-
-
-def _fill(tx: Tx, session_id: str, row: Sequence[Any], messages: list[Message]) -> None:
-    turn_id, begin_seq, response_id, _, facts = row
+def _fill(tx: Tx, session_id: str, turn: TailRow | OpenTailRow, messages: list[Message]) -> list[Message]:
+    """The response of an open turn gets what has streamed into it so far."""
     for message in messages:
-        if message.id == response_id and message.turn_id == turn_id:
-            _fold_into(tx, session_id, begin_seq, facts, message)
+        if message.id == turn.response_id and message.turn_id == turn.id:
+            _fold_into(tx, session_id, turn, message)
+    return messages
 
 
-def _fold_into(tx: Tx, session_id: str, begin_seq: int, facts: str, message: Message) -> None:
+def _fold_into(tx: Tx, session_id: str, turn: TailRow | OpenTailRow, message: Message) -> None:
+    from .replay import new_fold, replay  # when a turn is open: most reads meet none, and start without the fold
+
     try:
-        fold = open_turn.new_fold(exact_json.parse(facts))
-        open_turn.replay(fold, tx.all(Q.events_of_turn, session=session_id, begin_seq=begin_seq))
+        fold = new_fold(exact_json.parse(turn.facts_json))
+        replay(fold, tx.all(Q.events_of_turn, session=session_id, begin_seq=turn.begin_seq))
     except damage.RAISED:  # a damaged chunk: what its part rows have; verify names it
         return
     message.parts = [exact_json.dump(fold.part(i)) for i in range(len(fold.parts))]
     message.part_ids = []
 
 
-def _assemble(rows: Iterable[Row]) -> list[Message]:
+def assemble(stored: Iterable[Row]) -> list[Message]:
     """Lines in the order of record become messages with their parts; rows gone missing are skipped."""
     messages: list[Message] = []
     by_id: dict[tuple[str, str], Message] = {}
-    for turn_id, kind, ref, client_id, role, meta, created_at, message_id, data in rows:
+    for turn_id, kind, ref, client_id, role, meta, created_at, message_id, data in stored:
         if kind == "message":
             if role is not None:
                 message = Message(ref, client_id, role, meta, created_at, turn_id)
@@ -284,15 +324,11 @@ def _assemble(rows: Iterable[Row]) -> list[Message]:
 
 def read_loose(tx: Tx, session_id: str) -> list[Message]:
     """What another program wrote and no turn lists, by its time."""
-    return _loose(tx, session_id)
-
-
-def _loose(tx: Tx, session_id: str) -> list[Message]:
     messages = []
-    for found in adopt.find(tx, session_id):
+    for found in loose_rows.find(tx, session_id):
         message = Message(found.id, None, found.role, found.metadata, found.created_at, None)
-        for part_id, _, _, data in tx.all(Q.parts_of_message, message=found.id):
-            message.add(part_id, data)
+        for part in rows.parts.all(tx, message=found.id):
+            message.add(part.id, part.data_json)
         messages.append(message)
     return messages
 

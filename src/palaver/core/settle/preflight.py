@@ -1,4 +1,4 @@
-"""What every verb that may move a head does first, under the session's lock.
+"""Preflight: what every verb that may move a head does first, under the session's lock.
 
 Dead turns are recovered and loose rows adopted; then `expected` is compared, so that a race is told also when the other
 one died or was no Palaver. A caller who is told finds that work done: the transaction is committed, and the conflict
@@ -7,33 +7,16 @@ raised afterwards. Waiting turns are closed if the user moves on. Any other refu
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
-from ...base.lazy_import import later
 from ...db.engine import Tx
-from ...db.queries import Q
 from ...errors import HeadConflict, SessionArchived, SessionDeleted
 from .. import heads
 from ..foreign import adopt
-from ..foreign.adopt import LooseMessage, ScanLog
-from ..heads import FastPathMissed, Head
-from .head_cache import HeadCache
-
-if TYPE_CHECKING:
-    from . import recovery
-    from .recovery import IsDead
-else:
-    later(globals(), ".core.settle.recovery")
-
-
-class Runtime:
-    """What core verbs need to know about the process they run in."""
-
-    def __init__(self, is_dead: IsDead) -> None:
-        self.is_dead = is_dead
-        self.scans = ScanLog()
-        self.glances = ScanLog()  # the same, of those who only read
-        self.head_cache = HeadCache()
+from ..head_cache import FastPathMissed
+from ..read.heads import Head
+from ..read.loose_rows import LooseMessage
+from ..read.unsettled import stands_still
+from ..runtime import Runtime
+from . import recovery
 
 
 def ready(
@@ -47,7 +30,7 @@ def ready(
     moving_on: bool = False,
     writing: bool = True,
 ) -> Head:
-    """The head, taken, with everything before it settled."""
+    """The head, locked, with everything before it settled."""
     if expected is not None:
         beside = refuse_moved(tx, runtime, session_id, expected, writing=writing)
         return _after_what_was_read(tx, runtime, session_id, beside, timestamps, preview, moving_on=moving_on)
@@ -64,11 +47,11 @@ def refuse_moved(
 ) -> list[LooseMessage]:
     """Recover and adopt, then compare. If the revision differs, what was recovered and adopted stays done. If not: the
     rows of other programs that a live or waiting turn keeps from being adopted."""
-    taken = heads.lock(tx, session_id, timestamps=0, events=0)
-    _refuse(taken, writing=writing)
-    head, beside = _settle(tx, runtime, taken, closely=True)
+    locked = heads.lock(tx, session_id, timestamps=0, events=0)
+    _refuse(locked, writing=writing)
+    head, beside = _settle(tx, runtime, locked, closely=True)
     if head.revision != expected:
-        raise HeadConflict(session_id, expected, head.revision, settled=head is not taken)
+        raise HeadConflict(session_id, expected, head.revision, settled=head is not locked)
     return beside
 
 
@@ -100,8 +83,12 @@ def _refuse(head: Head, *, writing: bool) -> None:
 
 
 def refuse_loose(tx: Tx, runtime: Runtime, head: Head, expected: int | None) -> None:
-    """Rows of another program are a closer look worth. Who names a revision is told of each, however late it came."""
-    if adopt.look(tx, head, runtime.scans, closely=expected is not None):
+    """A fast path ends where rows of another program may lie. A caller who names a revision is told of each, however
+    late it came."""
+    closely = expected is not None
+    if runtime.scans.is_fresh(head.session_id, tx.generation(closely=closely)):
+        return
+    if adopt.scan(tx, head, runtime.scans, closely=closely):
         raise FastPathMissed
 
 
@@ -113,7 +100,8 @@ def refuse_closed(head: Head) -> None:
 
 
 def settle(tx: Tx, runtime: Runtime, head: Head, *, moving_on: bool = False, everywhere: bool = False) -> Head:
-    return _settle(tx, runtime, head, moving_on=moving_on, everywhere=everywhere)[0]
+    settled, _ = _settle(tx, runtime, head, moving_on=moving_on, everywhere=everywhere)
+    return settled
 
 
 def settle_open(tx: Tx, runtime: Runtime, session_id: str, *, everywhere: bool = False) -> bool:
@@ -121,7 +109,19 @@ def settle_open(tx: Tx, runtime: Runtime, session_id: str, *, everywhere: bool =
     head = heads.lock(tx, session_id, timestamps=0, events=0)
     if head.deleted_at is not None or head.archived_at is not None:
         return False
-    return _settle(tx, runtime, head, everywhere=everywhere, closely=True)[0].revision != head.revision
+    settled, _ = _settle(tx, runtime, head, everywhere=everywhere, closely=True)
+    return settled.revision != head.revision
+
+
+def settle_dead(tx: Tx, runtime: Runtime, session_id: str) -> None:
+    """Seal what dead writers left open in a session, and adopt what lies there."""
+    settle(tx, runtime, heads.lock(tx, session_id, timestamps=0))
+
+
+def adopt_all(tx: Tx, runtime: Runtime, session_id: str) -> bool:
+    """Make turns of everything another program wrote into a session; False if there was nothing."""
+    refuse_closed(heads.lock(tx, session_id, timestamps=0))
+    return settle_open(tx, runtime, session_id, everywhere=True)
 
 
 def _settle(
@@ -136,30 +136,8 @@ def _settle(
         if moving_on:
             head = recovery.close_waiting(tx, head, runtime.is_dead)
             head = recovery.recover(tx, head, runtime.is_dead)
-    # What a recovery took in is loose again if the verb is refused: then nobody has looked.
-    found = adopt.look(tx, head, runtime.scans, everywhere=everywhere, closely=closely, remember=head is before)
+    # What a recovery took in is loose again if the verb is refused: then nobody has scanned.
+    found = adopt.scan(tx, head, runtime.scans, everywhere=everywhere, closely=closely, remember=head is before)
     if not found or stands_still(tx, head):
         return head, found
     return adopt.adopt(tx, heads.lock(tx, head.session_id, timestamps=0), found), []
-
-
-def is_settled(tx: Tx, runtime: Runtime, session_id: str) -> bool:
-    """Whether nothing that a dead writer or another program left waits for its place on the path. A deleted or archived
-    session stays as it is; so does one in which a live or waiting turn stands."""
-    row = tx.one(Q.session_stamps, session=session_id)
-    if row is None or any(stamp is not None for stamp in row[1:]):
-        return True
-    head = heads.read(tx, session_id)
-    if not head.has_turn:
-        return False
-    if head.open_turns and recovery.has_dead(tx, session_id, runtime.is_dead):
-        return False
-    return not adopt.glance(tx, head, runtime.glances) or stands_still(tx, head)
-
-
-def stands_still(tx: Tx, head: Head) -> bool:
-    """A live or waiting turn stands on the current revision: nothing may move the head under it."""
-    return any(
-        base == head.revision and status != "pending"
-        for _, base, status, *_ in tx.all(Q.open_turns, session=head.session_id)
-    )

@@ -6,40 +6,45 @@ waiting turn stands there, they wait: landing would take its place away. A turn 
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from ...base import exact_json
 from ...base.clock import now_ms
-from ...db.engine import Row, Tx
+from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import PalaverError, TurnUnsealable
-from .. import damage, heads
-from ..foreign import adopt, hidden_stamps
-from ..heads import Head
+from .. import damage, heads, rows
+from ..foreign import hidden_stamps
+from ..read import loose_rows
+from ..read.heads import Head
+from ..read.unsettled import is_left
+from ..runtime import IsDead, Runtime
 from ..turn import open_turn, seal
 from . import requeue
 
-IsDead = Callable[[Tx, str], bool]
-ASIDE = "set_aside"  # a fact of a turn that could not be sealed: why
+
+def recover_session(tx: Tx, runtime: Runtime, session_id: str) -> None:
+    recover(tx, heads.lock(tx, session_id, timestamps=0), runtime.is_dead)
 
 
 def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     """Seal what dead owners left open in this session."""
-    rows = tx.all(Q.open_turns, session=head.session_id)
-    dead = [row for row in rows if _is_left(tx, row, is_dead)]
+    opened = rows.open_turns.all(tx, session=head.session_id)
+    dead = [turn for turn in opened if is_left(tx, turn, is_dead)]
     if not dead:
         return head
-    busy = any(row[1] == head.revision and row[2] != "pending" for row in rows if row not in dead)
-    for turn_id, base, _, _, _, response_id, fence in dead:
-        with _naming(head.session_id, turn_id, fence):
-            if response_id is None and _give_back(tx, head, turn_id, fence):
+    others = [turn for turn in opened if turn not in dead]
+    busy = any(turn.base_revision == head.revision and turn.status != "pending" for turn in others)
+    for turn in dead:
+        with _naming(head.session_id, turn.id, turn.fence):
+            if turn.response_id is None and _give_back(tx, head, turn.id, turn.fence):
                 head = heads.lock(tx, head.session_id, timestamps=0)
-            elif base != head.revision:
-                head = abandon(tx, head, turn_id, "aborted")
+            elif turn.base_revision != head.revision:
+                head = abandon(tx, head, turn.id, "aborted")
             elif not busy:
-                head = finish(tx, head, turn_id, "aborted", kind="recover", reason="its writer died")
+                head = finish(tx, head, turn.id, "aborted", kind="recover", reason="its writer died")
     return head
 
 
@@ -64,21 +69,18 @@ def set_aside(tx: Tx, stuck: TurnUnsealable) -> None:
     """A turn that cannot be sealed is closed off every path, as it is: nothing of it is lost, and nothing is proved.
     Its session goes on without it; verify() and doctor name it. If somebody took it up since, it is left to them."""
     head = heads.lock(tx, stuck.session_id, timestamps=0)
-    row = tx.one(Q.turn_to_set_aside, turn=stuck.turn_id, fence=stuck.fence)
-    if row is None:
+    turn = rows.turn_to_set_aside.one(tx, turn=stuck.turn_id, fence=stuck.fence)
+    if turn is None:
         return
-    base, begin_seq, stored = row
-    facts = exact_json.encode({**_facts(stored), ASIDE: stuck.why})
+    facts = exact_json.encode({**_facts(turn.facts_json), "set_aside": stuck.why})
     tx.run(Q.set_aside, turn=stuck.turn_id, fence=stuck.fence, now=now_ms(), facts=facts)
-    turn = open_turn.OpenTurn(stuck.turn_id, stuck.session_id, None, heads.Thread(), base, begin_seq)
-    turn.status = "aborted"
-    seal.mark_stray(tx, head, turn)
+    seal.mark_stray(tx, head, stuck.turn_id, turn.begin_seq, "aborted")
 
 
 def why_aside(tx: Tx, session_id: str, turn_id: str) -> str:
-    """In a sentence, for who scans after the store."""
-    row = tx.one(Q.facts_of_turn, turn=turn_id)
-    why = (_facts(row[0]) if row else {}).get(ASIDE, "nobody knows why")
+    """In a sentence, for who looks after the store."""
+    row = rows.facts_of_turn.one(tx, turn=turn_id)
+    why = (_facts(row.facts_json) if row else {}).get("set_aside", "nobody knows why")
     return f"turn {turn_id} of session {session_id} was set aside: it could not be sealed ({why}); its rows are kept"
 
 
@@ -87,49 +89,38 @@ def _facts(stored: str) -> dict[str, Any]:
     return facts if isinstance(facts, dict) else {"facts": damage.as_text(stored)}
 
 
-def has_dead(tx: Tx, session_id: str, is_dead: IsDead) -> bool:
-    return any(_is_left(tx, row, is_dead) for row in tx.all(Q.open_turns, session=session_id))
-
-
-def _is_left(tx: Tx, row: Row, is_dead: IsDead) -> bool:
-    """Whether nobody is writing a turn that streams."""
-    _, _, status, owner, *_ = row
-    return status == "streaming" and (owner is None or is_dead(tx, owner))
-
-
 def close_waiting(tx: Tx, head: Head, is_dead: IsDead, *, alone: bool = False) -> Head:
     """The user moved on: the first waiting turn lands with its open tools closed, others become strays. While somebody
     still streams on this revision, they are left to the race. `alone`: rows of other programs stay beside it."""
-    rows = tx.all(Q.open_turns, session=head.session_id)
-    streaming = [row for row in rows if row[1] == head.revision and row[2] == "streaming"]
-    if any(row[3] is not None and not is_dead(tx, row[3]) for row in streaming):
+    opened = rows.open_turns.all(tx, session=head.session_id)
+    here = [turn for turn in opened if turn.base_revision == head.revision and turn.status == "streaming"]
+    if any(turn.owner is not None and not is_dead(tx, turn.owner) for turn in here):
         return head
-    for turn_id, base, status, _, _, _, fence in rows:
-        if status != "waiting":
+    for turn in opened:
+        if turn.status != "waiting":
             continue
-        with _naming(head.session_id, turn_id, fence):
-            if base == head.revision:
-                head = finish(tx, head, turn_id, "completed", kind="seal", reason="the user moved on", alone=alone)
+        with _naming(head.session_id, turn.id, turn.fence):
+            if turn.base_revision == head.revision:
+                head = finish(tx, head, turn.id, "completed", kind="seal", reason="the user moved on", alone=alone)
             else:
-                head = abandon(tx, head, turn_id, "completed")
+                head = abandon(tx, head, turn.id, "completed")
     return head
 
 
 def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: str, alone: bool = False) -> Head:
     """Seal a turn from its rows and put it on the path; what else stood there is off it now."""
     turn = open_turn.load(tx, turn_id)
-    beside = [] if alone else adopt.find(tx, head.session_id, max(0, head.looked_at - adopt.MARGIN_MS))
-    seal.freeze(tx, turn, status, (lambda: adopt.take_entries(tx, turn, beside)) if beside else None)
+    beside = [] if alone else loose_rows.find_recent(tx, head)
+    sealed = seal.freeze(tx, turn, status, beside)
     head = heads.lock(tx, head.session_id, timestamps=0)
-    head = seal.advance_head(tx, head, turn, kind=kind, reason=reason)
+    head = seal.advance_head(tx, head, sealed, kind=kind, reason=reason)
     hidden_stamps.hide_open_turns(tx, head)
     return heads.flushed(tx, head)
 
 
 def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
     """Seal a turn from its rows as a stray."""
-    turn = open_turn.load(tx, turn_id)
-    seal.freeze(tx, turn, status)
+    sealed = seal.freeze(tx, open_turn.load(tx, turn_id), status)
     head = heads.lock(tx, head.session_id, timestamps=0)
-    seal.mark_stray(tx, head, turn)
+    seal.mark_stray(tx, head, sealed.id, sealed.begin_seq, sealed.status)
     return heads.flushed(tx, head)

@@ -5,14 +5,14 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
+from ...aisdk.parts import COMPACTION, is_tool, tool_columns
 from ...base import arguments, exact_json, ids
 from ...base.exact_json import Raw
 from ...errors import BadValue
 from ...model import ROLES, TOOL_STATES
-from .. import digests, metadata
+from .. import codec, digests, metadata
 
 MESSAGE_KEYS = {"id", "role", "metadata", "parts", "content"}
-COMPACTION = "data-compaction"
 _TEXT = (bytes, Raw)  # JSON text, to be kept as it is
 _ONE = (str, dict, *_TEXT)
 
@@ -28,11 +28,11 @@ class NewPart:
         self.id = ids.mint(ids.PART)
         self.words = words
         self.type = type_
-        self.data = data
+        self.data = codec.stored(data)
         self.tool_call_id = tool_call_id
         self.tool_state = tool_state
         self.salt = digests.new_salt()
-        self.leaf = digests.leaf(self.salt, type_, data)
+        self.leaf = digests.leaf(self.salt, type_, self.data)
 
 
 class NewMessage:
@@ -114,21 +114,6 @@ def compaction_message(part: dict[str, Any], extra: dict[str, Any]) -> NewMessag
     return NewMessage("assistant", exact_json.encode(extra), [row], None)
 
 
-def tool_columns(part: dict[str, Any]) -> tuple[str | None, str | None]:
-    """The two columns that are hoisted out of a tool part."""
-    if not is_tool(part["type"]):
-        return None, None
-    call, state = _plain(part.get("toolCallId")), _plain(part.get("state"))
-    return (
-        call if isinstance(call, str) and not _unfit(call) else None,
-        state if isinstance(state, str) and not _unfit(state) else None,
-    )
-
-
-def is_tool(kind: str) -> bool:
-    return kind.startswith("tool-") or kind == "dynamic-tool"
-
-
 def _check_tool(part: dict[str, Any]) -> None:
     if not isinstance(part.get("toolCallId"), str):
         raise BadValue("a tool part has a text `toolCallId`")
@@ -138,11 +123,6 @@ def _check_tool(part: dict[str, Any]) -> None:
         )
     if part["state"] == "output-error" and not isinstance(part.get("errorText"), str):
         raise BadValue("a tool part that failed says why, in a text `errorText`; the AI SDK refuses it without")
-
-
-def _unfit(text: str) -> bool:
-    """A column cannot hold it; data_json still does."""
-    return "\0" in text or exact_json.has_surrogates(text) or exact_json.size_of(text) > exact_json.LONGEST_KEY
 
 
 def _as_dict(given: Any) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Turns: begin one, keep what streams into it, seal it.
+"""An open turn: what it holds, how it is begun, and how it is made again from its rows.
 
 An `OpenTurn` is the working tree of one turn: the entries written so far, the fold of its chunks, and what is
 needed to freeze it. The process that streams into a turn holds it in memory; recovery and `resume` rebuild it from
@@ -7,27 +7,25 @@ the rows and events.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
+from ...aisdk.folding import MISSING, Fold
 from ...base import exact_json, ids
 from ...base.clock import now_ms
-from ...base.lazy_import import later
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...errors import BadValue, TurnNotFound, TurnSealed
+from ...errors import TurnNotFound, TurnSealed
 from ...model import Usage
-from .. import heads
-from ..heads import Head, Thread
+from .. import facts as turn_facts
+from .. import rows
+from ..facts import TurnFacts, stored
+from ..read import entries, turns
+from ..read.entries import Entry
+from ..read.heads import Head, Thread, thread_of
+from ..read.replay import new_fold, replay
 from .message_input import NewMessage, NewPart
 
-if TYPE_CHECKING:
-    from ...aisdk import chunks, folding
-    from ...aisdk.folding import Fold
-else:
-    later(globals(), ".aisdk.chunks", ".aisdk.folding")
-
 NOTHING = Usage()
-OWN_FACTS = ("abort_reason", "error")  # of a turn that is open, in memory until the seal
 assert Q.insert_message.names == ("id", "session", "role", "metadata", "at")
 assert Q.insert_part.names == ("id", "message", "session", "place", "type", "data", "call", "state", "at")
 assert Q.insert_entry.names == ("turn", "seq", "kind", "ref", "client", "salt", "leaf")
@@ -36,22 +34,6 @@ assert Q.insert_turn.names == (
     *("thread_messages", "facts"),
 )
 assert Q.insert_event.names == ("session", "seq", "kind", "turn", "data", "at")
-
-
-class Entry:
-    """One line of a turn: the order of record."""
-
-    __slots__ = ("client_id", "kind", "leaf", "ref", "salt", "seq")
-
-    def __init__(
-        self, seq: int, kind: str, ref: str, client_id: str | None, salt: bytes | None, leaf: bytes | None
-    ) -> None:
-        self.seq = seq
-        self.kind = kind
-        self.ref = ref
-        self.client_id = client_id
-        self.salt = salt
-        self.leaf = leaf
 
 
 class OpenTurn:
@@ -66,7 +48,7 @@ class OpenTurn:
         base_revision: int,
         begin_seq: int,
         kind: str = "turn",
-        facts: dict[str, Any] | None = None,
+        facts: TurnFacts | None = None,
     ) -> None:
         self.id = id
         self.session_id = session_id
@@ -75,11 +57,10 @@ class OpenTurn:
         self.base_revision = base_revision
         self.begin_seq = begin_seq
         self.kind = kind
-        self.facts = facts or {}
+        self.facts: TurnFacts = facts or {}
         self.status = "streaming"
         self.fence = 1
         self.entries: list[Entry] = []
-        self.messages = 0
         self.response_id: str | None = None
         self._fold: Fold | None = None
         self.part_ids: list[str] = []
@@ -102,11 +83,14 @@ class OpenTurn:
         leaf: bytes | None = None,
     ) -> Entry:
         """Write the next line."""
-        entry = Entry(len(self.entries), kind, ref, client_id, salt, leaf)
+        entry = write_entry(tx, self.id, len(self.entries), Entry(0, kind, ref, client_id, salt, leaf))
         self.entries.append(entry)
-        self.messages += kind == "message"
-        _insert_entry(tx, self.id, entry)
         return entry
+
+    def drop_entries(self, tx: Tx) -> None:
+        """Take all of them back, to be written anew in another order."""
+        self.entries = []
+        tx.defer(Q.drop_entries, turn=self.id)
 
     @property
     def fold(self) -> Fold:
@@ -121,20 +105,11 @@ class OpenTurn:
     def given_metadata(self) -> str:
         """The response's metadata without the keys we own: what its leaf covers."""
         value = self.fold.metadata
-        return "{}" if value is folding.MISSING else exact_json.dump(value)
+        return "{}" if value is MISSING else exact_json.dump(value)
 
     @property
     def row_usage(self) -> str | None:
         return self.usage.json() if self.told else None
-
-
-def new_fold(facts: dict[str, Any]) -> Fold:
-    """The fold of a response that starts with the metadata its turn was begun with."""
-    start = facts.get("metadata")
-    message: dict[str, Any] = {"id": "", "role": "assistant", "parts": []}
-    if start:
-        message["metadata"] = dict(start)
-    return folding.Fold(message, resets=False)
 
 
 # ---------------------------------------------------------------- begin
@@ -146,45 +121,61 @@ def begin(
     prepared: list[NewMessage],
     *,
     owner: str | None,
-    facts: dict[str, Any],
+    facts: TurnFacts,
     references: list[Entry] | None = None,
     status: str = "streaming",
     thread: Thread | None = None,
 ) -> OpenTurn:
     """A new open turn whose parent is the head. `references` list messages that were written in other turns."""
     if thread is None:
-        thread = heads.thread_of(tx, head.turn_id)
+        thread = thread_of(tx, head.turn_id)
     session_id, parent_id, revision, seq, at = head[:5]
     turn = OpenTurn(ids.mint(ids.TURN), session_id, parent_id, thread, revision, seq, facts=facts)
     tx.defer_values(
         Q.insert_turn,
         *(turn.id, parent_id, session_id, revision, seq, "turn", status, owner, at, thread.depth + 1, thread.tokens),
-        *(thread.messages, exact_json.encode(facts) if facts else "{}"),
+        *(thread.messages, stored(facts)),
     )
     for entry in references or ():
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
-    write_messages(tx, turn, prepared, last_at=head.last_at)
+    turn.entries += write_messages(tx, turn.id, session_id, prepared, last_at=head.last_at, first=len(turn.entries))
     data = exact_json.dump({"turn": turn.id, "parent": parent_id})
     tx.defer_values(Q.insert_event, session_id, seq, "begin", seq, data, now_ms())
     return turn
 
 
-def write_messages(tx: Tx, turn: OpenTurn, prepared: list[NewMessage], *, last_at: int) -> None:
-    """Rows and lines of messages that are whole. Their created_at values end at `last_at`."""
-    for place, message in enumerate(prepared):
+def write_messages(
+    tx: Tx, turn_id: str, session_id: str, messages: list[NewMessage], *, last_at: int, first: int = 0
+) -> list[Entry]:
+    """Rows and entries of messages that are whole. Their created_at values end at `last_at`, the entries begin at
+    `first`. Most appends come through here, so each call counts."""
+    put, written, at = tx.defer_values, list[Entry](), last_at - len(messages)
+    for message in messages:
+        at += 1
         if message.client_id is not None:
             use_free_id(tx, message)
-        at = last_at - len(prepared) + 1 + place
-        tx.defer_values(Q.insert_message, message.id, turn.session_id, message.role, message.metadata, at)
-        turn.add(tx, "message", message.id, message.client_id, message.salt, message.leaf)
-        for index, part in enumerate(message.parts):
-            insert_part(tx, turn.session_id, message.id, index, part, at)
-            turn.add(tx, "part", part.id, None, part.salt, part.leaf)
+        home, seq = message.id, first + len(written)
+        put(Q.insert_message, home, session_id, message.role, message.metadata, at)
+        put(Q.insert_entry, turn_id, seq, "message", home, message.client_id, message.salt, message.leaf)
+        written.append(Entry(seq, "message", home, message.client_id, message.salt, message.leaf))
+        for place, part in enumerate(message.parts):
+            seq += 1
+            insert_part(tx, session_id, home, place, part, at)
+            put(Q.insert_entry, turn_id, seq, "part", part.id, None, part.salt, part.leaf)
+            written.append(Entry(seq, "part", part.id, None, part.salt, part.leaf))
+    return written
 
 
 def insert_part(tx: Tx, session_id: str, message_id: str, index: int, part: NewPart, at: int) -> None:
     values = (part.id, message_id, session_id, index, part.type, part.data, part.tool_call_id, part.tool_state, at)
     tx.defer_values(Q.insert_part, *values)
+
+
+def write_entry(tx: Tx, turn_id: str, seq: int, entry: Entry) -> Entry:
+    """An entry, which may be one of another turn, as the next of this one."""
+    values = (entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
+    tx.defer_values(Q.insert_entry, turn_id, seq, *values)
+    return Entry(seq, *values)
 
 
 def use_free_id(tx: Tx, message: NewMessage) -> None:
@@ -194,20 +185,16 @@ def use_free_id(tx: Tx, message: NewMessage) -> None:
         message.id, message.client_id = message.client_id, None
 
 
-def _insert_entry(tx: Tx, turn_id: str, entry: Entry) -> None:
-    tx.defer_values(Q.insert_entry, turn_id, entry.seq, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
-
-
-def record_event(tx: Tx, head: Head, kind: str, turn: OpenTurn | None, data: Any) -> None:
-    begin_seq = turn.begin_seq if turn else None
+def record_event(tx: Tx, head: Head, kind: str, begin_seq: int | None, data: Any) -> None:
+    """An event of the session, or of its turn that began at `begin_seq`; its number is the newest that `head` has."""
     tx.defer_values(Q.insert_event, head.session_id, head.event_seq, kind, begin_seq, exact_json.encode(data), now_ms())
 
 
 def sealed_error(tx: Tx, turn_id: str) -> TurnSealed | TurnNotFound:
-    row = tx.one(Q.get_turn, turn=turn_id)
-    if row is None:
+    turn = rows.turn.one(tx, turn=turn_id)
+    if turn is None:
         return TurnNotFound(turn_id)
-    status = row[4] if row[8] is not None else f"{row[4]}, taken over by another writer"
+    status = turn.status if turn.sealed_at is not None else f"{turn.status}, taken over by another writer"
     return TurnSealed(turn_id, status)
 
 
@@ -216,39 +203,21 @@ def sealed_error(tx: Tx, turn_id: str) -> TurnSealed | TurnNotFound:
 
 def load(tx: Tx, turn_id: str) -> OpenTurn:
     """An open turn as its rows and events tell it, whoever wrote them. A sealed one comes without its fold."""
-    row = tx.one(Q.get_turn, turn=turn_id)
+    row = rows.turn.one(tx, turn=turn_id)
     if row is None:
         raise TurnNotFound(turn_id)
-    facts = exact_json.parse(row[23])
-    if not isinstance(facts, dict):
-        raise BadValue(f"the facts of turn {turn_id} are no object")
-    turn = OpenTurn(row[0], row[2], row[1], heads.thread_of(tx, row[1]), row[5], row[19], row[3], facts=facts)
-    turn.status, turn.fence, turn.response_id = row[4], row[21], row[10]
-    turn.usage, turn.cost, turn.told = Usage(*row[11:16]), row[16], bool(row[22])
-    turn.entries = [Entry(*line) for line in tx.all(Q.entries_of, turn=turn_id)]
-    turn.messages = sum(e.kind == "message" for e in turn.entries)
+    thread, facts = thread_of(tx, row.parent_id), turn_facts.read(row.facts_json, turn_id)
+    turn = OpenTurn(
+        row.id, row.session_id, row.parent_id, thread, row.base_revision, row.begin_seq, row.kind, facts=facts
+    )
+    turn.status, turn.fence, turn.response_id = row.status, row.fence, row.response_id
+    turn.usage, turn.cost, turn.told = turns.usage(row), row.cost_usd, bool(row.usage_told)
+    turn.entries = entries.of_turn(tx, turn_id)
     if turn.response_id is not None:
-        turn.part_ids = [p[0] for p in tx.all(Q.parts_of_message, message=turn.response_id)]
+        turn.part_ids = [part.id for part in rows.parts.all(tx, message=turn.response_id)]
         for part_id in turn.part_ids[-1:]:
             ids.observe(part_id)  # the parts that follow sort after it, whoever wrote it
-    if row[8] is not None:
+    if row.sealed_at is not None:
         return turn
     turn.chunks = replay(turn.fold, tx.all(Q.events_of_turn, session=turn.session_id, begin_seq=turn.begin_seq))
     return turn
-
-
-def replay(fold: Fold, events: list[tuple[Any, ...]]) -> int:
-    """Apply a turn's events to its fold; how many chunks there were."""
-    count = 0
-    for _, kind, data, _ in events:
-        if kind == "chunk":
-            fold.apply(chunks.parse(data)[0])
-            count += 1
-        elif kind == "resolve":
-            fold.resolve(**resolution(exact_json.open_object(data)))
-    return count
-
-
-def resolution(data: dict[str, Any]) -> dict[str, Any]:
-    """The arguments of `Fold.resolve` from a stored `resolve` event; the output keeps its bytes."""
-    return {k: v if k == "output" else exact_json.parse(v) for k, v in data.items()}

@@ -3,25 +3,19 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import TYPE_CHECKING, Any
+from hashlib import sha256
+from typing import Any
 
+from ... import permissions as rules_of
 from ...base import arguments, exact_json
 from ...base.clock import now_ms
 from ...base.exact_json import check_column, check_name
-from ...base.lazy_import import later
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
-from .. import damage
-from ..verbs import sessions
-
-if TYPE_CHECKING:
-    import hashlib
-
-    from ... import permissions
-    from . import triggers
-else:
-    later(globals(), "hashlib", ".permissions", ".core.turn.triggers")
+from .. import damage, model_ref
+from ..facts import TurnFacts
+from . import triggers
 
 
 class TurnOptions:
@@ -38,43 +32,50 @@ class TurnOptions:
         tools: Iterable[str] | None = None,
         permissions: Iterable[Any] | None = None,
     ) -> None:
-        self.model = None if model is None else sessions.as_model(model)
+        self.model = None if model is None else model_ref.checked(model)
         self.agent = check_name("agent", agent)
         self.prompt = exact_json.check_text("system prompt", system_prompt)
-        self.digest = None if system_prompt is None else hashlib.sha256(system_prompt.encode()).hexdigest()
+        self.digest = None if system_prompt is None else sha256(system_prompt.encode()).hexdigest()
         self.trigger = None if trigger is None else triggers.envelope(trigger)
         self.snapshot_id = check_column("snapshot_id", snapshot_id)
         self.toolset = check_column("toolset", toolset)
         self.tools = None if tools is None else _names(tools)
         self.rules = None if permissions is None else _checked(permissions)
 
+    def in_force(self, stored: str | None) -> TurnFacts:
+        """The facts of a turn that begins now, under the session's own rules as they are stored."""
+        if self is PLAIN and (stored is None or stored == "[]"):
+            return {}
+        return self.facts() | self.granted(stored)
+
     def for_user(self) -> dict[str, Any]:
         given = {"model": self.model, "agent": self.agent, "snapshot_id": self.snapshot_id, "trigger": self.trigger}
         return {key: value for key, value in given.items() if value is not None}
 
-    def facts(self) -> dict[str, Any]:
+    def facts(self) -> TurnFacts:
         given = {"model": self.model, "agent": self.agent, "system_prompt_digest": self.digest}
         metadata = {key: value for key, value in given.items() if value is not None}
-        facts: dict[str, Any] = {"metadata": metadata} if metadata else {}
+        facts: TurnFacts = {"metadata": metadata} if metadata else {}
         more = {
             "model": self.model,
             "trigger": self.trigger,
             "toolset_name": self.toolset,
             "tools_available": self.tools,
         }
-        return facts | {key: value for key, value in more.items() if value is not None}
+        return facts | {key: value for key, value in more.items() if value is not None}  # type: ignore[return-value]
 
     def keep_prompt(self, tx: Tx) -> None:
         if self.prompt is not None:
             tx.defer(Q.put_prompt, digest=self.digest, body=self.prompt, now=now_ms())
 
-    def snapshot(self, tx: Tx, session_id: str) -> dict[str, Any]:
-        row = tx.one(Q.get_permissions, session=session_id)
-        return self.granted(row[0] if row else None)
+    def of_session(self, tx: Tx, session_id: str) -> TurnFacts:
+        """The same, where the rules are yet to be read."""
+        (stored,) = tx.one(Q.get_permissions, session=session_id) or (None,)
+        return self.in_force(stored)
 
-    def granted(self, stored: str | None) -> dict[str, Any]:
+    def granted(self, stored: str | None) -> TurnFacts:
         """The rules in force now: the host's that were given, and the session's own."""
-        own = permissions.usable(damage.parsed(stored) or []) if stored is not None and stored != "[]" else []
+        own = rules_of.usable(damage.parsed(stored) or []) if stored is not None and stored != "[]" else []
         return {"permissions_granted": [*(self.rules or ()), *own]} if self.rules or own else {}
 
     def refuse_snapshots(self) -> None:
@@ -83,8 +84,11 @@ class TurnOptions:
             raise BadValue("toolset, tools and permissions are of the turn that begins: give them to claim()")
 
 
+PLAIN = TurnOptions()  # what most turns are begun with
+
+
 def _checked(rules: Iterable[Any]) -> list[dict[str, Any]]:
-    return [permissions.check_rule(rule, "project") for rule in arguments.several("permissions", rules)]
+    return [rules_of.check_rule(rule, "project") for rule in arguments.several("permissions", rules)]
 
 
 def _names(given: Iterable[str]) -> list[str]:

@@ -5,25 +5,17 @@ The rows follow the fold. A row that already holds what the fold says is not wri
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
-
+from ...aisdk.folding import MISSING
+from ...aisdk.parts import tool_columns
 from ...base import exact_json, ids
 from ...base.clock import now_ms
 from ...base.exact_json import LARGE
-from ...base.lazy_import import later
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import Usage
-from .. import heads, metadata
-from .message_input import tool_columns
+from .. import codec, heads, metadata, rows
 from .open_turn import NOTHING, OpenTurn, sealed_error
 
-if TYPE_CHECKING:
-    from ...aisdk import folding
-else:
-    later(globals(), ".aisdk.folding")
-
-assert Q.respond_head.names == ("now", "session", "turn", "fence")
 assert Q.set_response.names == ("response", "turn", "fence")
 assert Q.update_part.names == ("type", "data", "call", "state", "now", "id")
 assert Q.insert_streamed_part.names == (*("id", "session", "place", "type", "data", "call", "state", "at", "message"),)
@@ -31,10 +23,10 @@ assert Q.insert_streamed_part.names == (*("id", "session", "place", "type", "dat
 
 def open_response(tx: Tx, turn: OpenTurn) -> int:
     """The assistant's row, made with its first chunk. Returns the event number reserved for that chunk."""
-    found = tx.all_values(Q.respond_head, now_ms(), turn.session_id, turn.id, turn.fence)
-    if not found:
+    found = heads.respond(tx, turn.session_id, turn.id, turn.fence)
+    if found is None:
         raise sealed_error(tx, turn.id)
-    revision, seq, at, has_row = found[0]
+    revision, seq, at, has_row = found
     if not has_row:
         raise heads.gone(turn.session_id)
     given = turn.fold.id
@@ -87,13 +79,13 @@ def part_row(turn: OpenTurn, index: int, data: str) -> tuple[str, str, str | Non
 
 
 def part_text(turn: OpenTurn, index: int) -> str:
-    return exact_json.dump(turn.fold.part(index))
+    return codec.stored(exact_json.dump(turn.fold.part(index)))
 
 
 def _insert_row(tx: Tx, turn: OpenTurn, index: int) -> str | None:
     assert turn.response_id is not None
     part = turn.fold.part(index)
-    data = exact_json.dump(part)
+    data = codec.stored(exact_json.dump(part))
     exact_json.refuse_depth(data)
     row_id, size = ids.mint(ids.PART), len(data)
     turn.part_ids.append(row_id)
@@ -113,18 +105,18 @@ def write_metadata(tx: Tx, turn: OpenTurn) -> None:
     if turn.response_id is None or turn.saved_metadata == (turn.given_metadata, turn.row_usage):
         return
     turn.saved_metadata = (turn.given_metadata, turn.row_usage)
-    row = tx.one(Q.get_message, id=turn.response_id)
+    row = rows.message.one(tx, id=turn.response_id)
     if row is None:  # another program removed the row; verify says so
         return
-    hidden = metadata.hidden_stamp(row[3])
+    hidden = metadata.hidden_stamp(row.metadata_json)
     text = metadata.add_owned(turn.given_metadata, usage=turn.row_usage, hidden_at=hidden)
-    if text != row[3]:
+    if text != row.metadata_json:
         tx.defer(Q.set_message_metadata, id=turn.response_id, metadata=text, now=now_ms())
 
 
 def _count_metadata_usage(tx: Tx, turn: OpenTurn) -> None:
     """`messageMetadata.usage` is the whole usage so far: only what is new is added. It wins over what we were told."""
-    if turn.fold.metadata is folding.MISSING:
+    if turn.fold.metadata is MISSING:
         return
     given = Usage.from_metadata(exact_json.parse(turn.given_metadata))
     if given is None:

@@ -1,52 +1,122 @@
-"""Sealing: final rows, leaves and digest; then the turn lands on the path, or is set adrift as a stray.
+"""The one door through which a turn becomes final.
 
-`commit` writes a turn that comes whole, sealed from the start.
+`freeze` ends an open turn: final rows, leaves, digest. `commit` writes a turn that comes whole. Both end in `_record`:
+the turn's row, and then each of the steps in `AFTER_SEAL`, in the same transaction. The caller moves the head to the
+turn, or marks it as a stray.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
+from typing import NamedTuple
 
+from ...aisdk.parts import FINAL, INTERRUPTED
 from ...base import exact_json, ids
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...model import SEALED, Usage, add_up
-from .. import counting, digests, heads, metadata
-from ..heads import Head, Thread
-from . import response
+from ...model import SEALED, TurnInfo, Usage, add_up
+from .. import counting, digests, heads, metadata, rows
+from ..facts import TurnFacts, stored
+from ..read import entries as turn_entries
+from ..read.entries import Entry
+from ..read.heads import Head, Thread, thread_of
+from ..read.loose_rows import LooseMessage
+from . import foreign_entries, open_turn, response
 from .message_input import NewMessage
-from .open_turn import NOTHING, Entry, OpenTurn, record_event, write_messages
+from .open_turn import NOTHING, OpenTurn, record_event
 
-INTERRUPTED = "interrupted"
 assert Q.seal_turn.names == (
     *("status", "now", "digest", "thread_tokens", "thread_messages", "facts", "chunks", "turn", "fence"),
+)
+assert Q.insert_sealed_turn.names == (
+    *("id", "parent", "session", "revision", "begin_seq", "kind", "status", "now", "digest", "depth", "thread_tokens"),
+    *("thread_messages", "response", "input", "output", "reasoning", "cache_read", "cache_write", "cost", "told"),
+    "facts",
 )
 assert Q.fill_entry.names == ("salt", "leaf", "turn", "seq")
 assert Q.touch_session.names == ("now", "session")
 
 
-def freeze(tx: Tx, turn: OpenTurn, status: str, before_digest: Callable[[], None] | None = None) -> Thread:
-    """Everything a seal writes except the head: final rows, leaves, digest; what the next turn inherits. The caller
+class Sealed(NamedTuple):
+    """A turn as it was sealed; `thread` is what the next turn inherits from it."""
+
+    id: str
+    session_id: str
+    parent_id: str | None
+    base_revision: int
+    begin_seq: int
+    kind: str
+    status: str
+    at: int
+    thread: Thread
+    response_id: str | None
+    usage: Usage
+    cost: float
+    facts: TurnFacts
+
+    def info(self) -> TurnInfo:
+        """As a caller sees a turn that came whole: it was begun when it was sealed."""
+        # fmt: off
+        return TurnInfo(
+            self.id, self.parent_id, self.session_id, self.kind, self.status, self.base_revision, self.thread.depth,
+            self.at, self.at, self.thread.digest, self.response_id, self.usage, self.cost, self.thread.tokens,
+            self.thread.messages,
+        )
+        # fmt: on
+
+
+# What is written beside each sealed turn, in its transaction: what is derived from it (an index, files it touched).
+AFTER_SEAL: list[Callable[[Tx, Sealed], None]] = []
+
+
+def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None) -> None:
+    """The row of a sealed turn: that of an open one is closed, one that came whole is written. Then what follows."""
+    digest, depth, tokens, messages = turn.thread
+    facts = stored(turn.facts)
+    if opened is None:
+        tx.defer_values(
+            Q.insert_sealed_turn,
+            *(turn.id, turn.parent_id, turn.session_id, turn.base_revision, turn.begin_seq, turn.kind, turn.status),
+            *(turn.at, digest, depth, tokens, messages, turn.response_id, *turn.usage.counts(), turn.cost, 0, facts),
+        )
+    else:
+        values = (turn.status, turn.at, digest, tokens, messages, facts, opened.chunks, opened.id, opened.fence)
+        tx.defer_values(Q.seal_turn, *values)
+    for step in AFTER_SEAL:
+        step(tx, turn)
+
+
+def _thread(before: Thread, kind: str, entries: Sequence[Entry], usage: Usage) -> Thread:
+    leaves, messages = list[bytes](), before.messages
+    for entry in entries:
+        messages += entry.kind == "message"
+        if entry.leaf is not None:
+            leaves.append(entry.leaf)
+    tokens = before.tokens if usage is NOTHING else add_up((before.tokens, usage.total))
+    return Thread(digests.turn(before.digest, kind, leaves), before.depth + 1, tokens, messages)
+
+
+# ---------------------------------------------------------------- an open turn ends
+
+
+def freeze(tx: Tx, turn: OpenTurn, status: str, beside: Sequence[LooseMessage] = ()) -> Sealed:
+    """Everything that a seal writes except the head. Loose rows `beside` the turn become entries of it. The caller
     knows that the turn is open."""
     assert status in SEALED
     close_parts(turn, status)
     response.write_metadata(tx, turn)
     _fill_response(tx, turn)
-    if before_digest is not None:
-        before_digest()
-    before = turn.thread
-    digest = digests.turn(before.digest, turn.kind, [e.leaf for e in turn.entries if e.leaf is not None])
-    tokens = add_up((before.tokens, turn.usage.total))
-    thread = Thread(digest, before.depth + 1, tokens, before.messages + turn.messages)
-    facts = exact_json.encode(turn.facts) if turn.facts else "{}"
-    tx.defer_values(
-        Q.seal_turn,
-        *(status, now_ms(), digest, thread.tokens, thread.messages, facts, turn.chunks, turn.id, turn.fence),
+    if beside:
+        foreign_entries.take(tx, turn, beside)
+    thread = _thread(turn.thread, turn.kind, turn.entries, turn.usage)
+    sealed = Sealed(
+        *(turn.id, turn.session_id, turn.parent_id, turn.base_revision, turn.begin_seq, turn.kind, status, now_ms()),
+        *(thread, turn.response_id, turn.usage, turn.cost, turn.facts),
     )
+    _record(tx, sealed, turn)
     turn.status = status
-    return thread
+    return sealed
 
 
 def close_parts(turn: OpenTurn, status: str) -> None:
@@ -69,90 +139,41 @@ def _fill_response(tx: Tx, turn: OpenTurn) -> None:
         turn.add(tx, "part", turn.part_ids[index], None, salt, digests.leaf(salt, part["type"], data))
 
 
-def advance_head(tx: Tx, head: Head, turn: OpenTurn, *, kind: str, reason: str | None = None) -> Head:
-    """Put a frozen turn on the path: the compare-and-swap of the head from its parent to it."""
-    touch(tx, turn.session_id, turn.facts, now_ms())
-    return heads.move(tx, head, turn.id, kind=kind, reason=reason)
-
-
-def touch(tx: Tx, session_id: str, facts: dict[str, Any], now: int) -> None:
-    """The session is younger now, and its model is that of its newest turn."""
-    model = facts.get("model")
-    if model is None:
-        tx.defer_values(Q.touch_session, now, session_id)
-    else:
-        tx.defer(Q.touch_session_model, session=session_id, now=now, model=exact_json.encode(model))
-
-
-def mark_stray(tx: Tx, head: Head, turn: OpenTurn) -> None:
-    """A frozen turn that no head points at: a stray. Its rows are hidden, its event can be found again."""
-    for row_id, message_id, text in tx.all(Q.standing_rows, turn=turn.id, session=turn.session_id):
-        if not metadata.is_hidden(text) and not _is_listed_elsewhere(tx, head, message_id, turn.id):
-            hidden = metadata.hide(text, now_ms())
-            if hidden != text:
-                tx.defer(Q.set_message_metadata, id=row_id, metadata=hidden, now=now_ms())
-    record_event(tx, head, "stray", turn, {"turn": turn.id, "status": turn.status})
-
-
-def _is_listed_elsewhere(tx: Tx, head: Head, message_id: str, turn_id: str) -> bool:
-    """On the head's path, or in an open turn that stands on the head: then it stays visible."""
-    others = [row[0] for row in tx.all(Q.turns_of_message, message=message_id) if row[0] != turn_id]
-    if not others:
-        return False
-    visible = {row[0] for row in tx.all(Q.path, turn=head.turn_id)}
-    visible |= {row[0] for row in tx.all(Q.open_turns, session=head.session_id) if row[1] == head.revision}
-    return any(other in visible for other in others)
+# ---------------------------------------------------------------- a turn comes whole
 
 
 def commit(
     tx: Tx,
     head: Head,
-    lines: list[Entry],
-    prepared: list[NewMessage],
+    messages: list[NewMessage],
     *,
+    parent_id: str | None,
+    entries: Sequence[Entry] = (),
+    turn_id: str | None = None,
     kind: str = "turn",
     status: str = "completed",
-    parent_id: str | None,
-    facts: dict[str, Any] | None = None,
+    thread: Thread | None = None,
+    facts: TurnFacts | None = None,
     counted: Usage = NOTHING,
-) -> OpenTurn:
-    """A turn that is written and sealed in one transaction. The caller moves the head, or does not. `counted` is usage
-    of the lines that is in the session's sums already."""
-    thread = heads.thread_of(tx, parent_id)
-    turn = OpenTurn(ids.mint(ids.TURN), head.session_id, parent_id, thread, head.revision, head.event_seq, kind, facts)
-    for entry in lines:
-        turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
-    write_messages(tx, turn, prepared, last_at=head.last_at)
-    new_usage = usage_of(prepared)
-    usage = new_usage + counted
-    answer = last_assistant(prepared) or _last_listed_answer(tx, lines)
-    digest = digests.turn(thread.digest, kind, [e.leaf for e in turn.entries if e.leaf is not None])
-    tx.defer(
-        Q.insert_sealed_turn,
-        id=turn.id,
-        parent=parent_id,
-        session=turn.session_id,
-        revision=turn.base_revision,
-        begin_seq=turn.begin_seq,
-        kind=kind,
-        status=status,
-        now=head.last_at,
-        digest=digest,
-        depth=thread.depth + 1,
-        thread_tokens=add_up((thread.tokens, usage.total)),
-        thread_messages=thread.messages + turn.messages,
-        response=answer,
-        **usage.columns(),
-        cost=0.0,
-        told=0,
-        facts=exact_json.encode(turn.facts),
+) -> Sealed:
+    """A turn that is written and sealed in one transaction: `entries` of other turns, then new messages. `counted` is
+    usage of the entries that is in the session's sums already."""
+    turn_id, session_id = turn_id or ids.mint(ids.TURN), head.session_id
+    before = thread_of(tx, parent_id) if thread is None else thread
+    listed = [open_turn.write_entry(tx, turn_id, seq, entry) for seq, entry in enumerate(entries)]
+    listed += open_turn.write_messages(tx, turn_id, session_id, messages, last_at=head.last_at, first=len(listed))
+    new = usage_of(messages)
+    usage = new if counted is NOTHING else new + counted
+    answer = last_answer(messages) or (_last_listed_answer(tx, entries) if entries else None)
+    sealed = Sealed(
+        *(turn_id, session_id, parent_id, head.revision, head.event_seq, kind, status, head.last_at),
+        *(_thread(before, kind, listed, usage), answer, usage, 0.0, facts or {}),
     )
-    if new_usage != NOTHING:
-        counting.refuse_overflow(tx, turn.session_id, thread, counted, new_usage)
-        add_usage(tx, turn.session_id, new_usage)
-    turn.status, turn.digest, turn.usage = status, digest, usage
-    turn.response_id, turn.at = answer, head.last_at
-    return turn
+    _record(tx, sealed, None)
+    if new is not NOTHING:
+        counting.refuse_overflow(tx, session_id, before, counted, new)
+        add_usage(tx, session_id, new)
+    return sealed
 
 
 def add_usage(tx: Tx, session_id: str, usage: Usage) -> None:
@@ -161,21 +182,73 @@ def add_usage(tx: Tx, session_id: str, usage: Usage) -> None:
     tx.defer(Q.add_usage, session=session_id, **columns, total=usage.total, cost=0.0, now=now_ms())
 
 
-def usage_of(prepared: list[NewMessage]) -> Usage:
+def usage_of(messages: list[NewMessage]) -> Usage:
     total = NOTHING
-    for message in prepared:
+    for message in messages:
         if message.role == "assistant" and '"usage"' in message.metadata:
             total += Usage.from_metadata(exact_json.parse(message.metadata)) or Usage()
     return total
 
 
-def last_assistant(prepared: list[NewMessage]) -> str | None:
-    return next((m.id for m in reversed(prepared) if m.role == "assistant"), None)
+def last_answer(messages: list[NewMessage]) -> str | None:
+    answer = None
+    for message in messages:
+        if message.role == "assistant":
+            answer = message.id
+    return answer
 
 
-def _last_listed_answer(tx: Tx, lines: list[Entry]) -> str | None:
-    for entry in reversed(lines):
-        row = tx.one(Q.get_message, id=entry.ref) if entry.kind == "message" else None
-        if row is not None and row[2] == "assistant":
+def _last_listed_answer(tx: Tx, entries: Sequence[Entry]) -> str | None:
+    for entry in reversed(entries):
+        message = rows.message.one(tx, id=entry.ref) if entry.kind == "message" else None
+        if message is not None and message.role == "assistant":
             return entry.ref
     return None
+
+
+def status_of(messages: list[NewMessage]) -> str:
+    """A turn is not completed while a tool call in it has no result."""
+    for message in messages:
+        for part in message.parts:
+            if part.tool_state is not None and part.tool_state not in FINAL:
+                return "aborted"
+    return "completed"
+
+
+# ---------------------------------------------------------------- where it stands
+
+
+def advance_head(tx: Tx, head: Head, turn: Sealed, *, kind: str, reason: str | None = None) -> Head:
+    """Put a sealed turn on the path: the compare-and-swap of the head from its parent to it."""
+    touch(tx, turn.session_id, turn.facts, now_ms())
+    return heads.move(tx, head, turn.id, kind=kind, reason=reason)
+
+
+def touch(tx: Tx, session_id: str, facts: TurnFacts, now: int) -> None:
+    """Set the session's updated_at, and its model to that of its newest turn."""
+    model = facts.get("model")
+    if model is None:
+        tx.defer_values(Q.touch_session, now, session_id)
+    else:
+        tx.defer(Q.touch_session_model, session=session_id, now=now, model=exact_json.encode(model))
+
+
+def mark_stray(tx: Tx, head: Head, turn_id: str, begin_seq: int, status: str) -> None:
+    """A sealed turn that no head points at: a stray. Its rows are hidden, its event can be found again."""
+    for row_id, message_id, text in tx.all(Q.standing_rows, turn=turn_id, session=head.session_id):
+        if not metadata.is_hidden(text) and not _is_listed_elsewhere(tx, head, message_id, turn_id):
+            hidden = metadata.hide(text, now_ms())
+            if hidden != text:
+                tx.defer(Q.set_message_metadata, id=row_id, metadata=hidden, now=now_ms())
+    record_event(tx, head, "stray", begin_seq, {"turn": turn_id, "status": status})
+
+
+def _is_listed_elsewhere(tx: Tx, head: Head, message_id: str, turn_id: str) -> bool:
+    """On the head's path, or in an open turn that stands on the head: then it stays visible."""
+    others = [each.turn_id for each in rows.turns_of_message.all(tx, message=message_id) if each.turn_id != turn_id]
+    if not others:
+        return False
+    visible = set(turn_entries.path(tx, head.turn_id))
+    open_turns = rows.open_turns.all(tx, session=head.session_id)
+    visible |= {turn.id for turn in open_turns if turn.base_revision == head.revision}
+    return any(other in visible for other in others)

@@ -12,6 +12,7 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue, TriggerConflict, TriggerFired
+from .. import digests, rows
 from .message_input import NewMessage
 
 _TEXTS = ("schedule_id", "delivery_id", "auth_subject")
@@ -47,7 +48,7 @@ def payload(messages: list[NewMessage]) -> bytes:
     fields = [
         text for message in messages for text in (message.role, message.given, *(part.data for part in message.parts))
     ]
-    return exact_json.digest(*(field.encode() for field in fields))
+    return digests.of(*(field.encode() for field in fields))
 
 
 def deliver(tx: Tx, session_id: str, turn_id: str, trigger: dict[str, Any] | None, content: bytes) -> None:
@@ -55,10 +56,10 @@ def deliver(tx: Tx, session_id: str, turn_id: str, trigger: dict[str, Any] | Non
     if trigger is None or trigger.get("delivery_id") is None:
         return
     source, delivery = trigger["source"], trigger["delivery_id"]
-    known = tx.one(Q.find_delivery, source=source, delivery=delivery)
+    known = rows.delivery.one(tx, source=source, delivery=delivery)
     if known is not None:
-        error = TriggerFired if known[2] == content else TriggerConflict
-        raise error(source, delivery, known[1])
+        error = TriggerFired if known.payload == content else TriggerConflict
+        raise error(source, delivery, known.turn_id)
     tx.defer(
         Q.insert_delivery,
         source=source,

@@ -17,7 +17,7 @@ import msgspec
 from ...db.engine import ChunkRow, Database, Row, Tx, Watch
 from ...db.queries import Q, Query
 from ...errors import is_settled
-from .. import metadata
+from .. import metadata, rows
 
 BY_SESSION = {
     "insert_session": "id", "set_archived": "session", "set_session_metadata": "session", "touch_session": "session",
@@ -142,27 +142,35 @@ class _Journaled:
         if query.name in _STREAMED and not self._seals and len(params["data"]) > _SHORT:
             params["data"] = self._source(query, params, session) or params["data"]
         if params.get("data") is _IN_ITS_ROW:
-            params["data"] = self._tx.all(Q.data_of_part, id=params["id"])[0][0]
+            ((params["data"],),) = self._tx.all(Q.data_of_part, id=params["id"])
         if query.name == "set_message_metadata" and len(params["metadata"]) > _SHORT:
             params["metadata"] = self._metadata_source(params, session) or params["metadata"]
         self._tx.defer(Q.write_journal, session=session, statement=query.name, data=_encode(params).decode())
 
     def _metadata_source(self, params: dict[str, Any], session: str) -> dict[str, Any] | None:
         """Metadata that grows with a stream is named by the events it folds from, and the keys of ours on top."""
-        row = self._tx.one(Q.streaming_response, message=params["id"])
-        newest = self._tx.one(Q.max_event, session=session)
-        if row is None or newest is None:
+        response = rows.streaming_response.one(self._tx, message=params["id"])
+        if response is None:
             return None
-        text, told = params["metadata"], bool(row[1])
-        usage, hidden = metadata.reported_usage(text) if told else None, metadata.hidden_stamp(text)
-        return {"turn": row[2], "fold": row[0], "upto": newest[0], "usage": usage, "hidden_at": hidden}
+        text = params["metadata"]
+        usage = metadata.reported_usage(text) if response.usage_told else None
+        source = {"turn": response.turn_id, "fold": response.begin_seq, "upto": self._newest_event(session)}
+        return {**source, "usage": usage, "hidden_at": metadata.hidden_stamp(text)}
 
     def _home(self, query: Query, row_id: str) -> str | None:
-        row = self._tx.one(BY_ROW[query.name], id=row_id)
-        return row[0] if row else None
+        home: str | None
+        (home,) = self._tx.one(BY_ROW[query.name], id=row_id) or (None,)
+        return home
 
     def _source(self, query: Query, params: dict[str, Any], session: str) -> dict[str, Any] | None:
         """Which part of which turn's fold this is, and up to which event."""
-        row = self._tx.one(Q.streamed_part, id=params["id"])
-        newest = self._tx.one(Q.max_event, session=session)
-        return {"turn": row[2], "fold": row[0], "part": row[1], "upto": newest[0]} if row and newest else None
+        part = rows.streamed_part.one(self._tx, id=params["id"])
+        if part is None:
+            return None
+        newest = self._newest_event(session)
+        return {"turn": part.turn_id, "fold": part.begin_seq, "part": part.place, "upto": newest}
+
+    def _newest_event(self, session: str) -> int | None:
+        newest: int | None
+        ((newest,),) = self._tx.all(Q.max_event, session=session)
+        return newest

@@ -8,55 +8,16 @@ is cut at one of its turns, which is kept to be named. Memory goes with the numb
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import NamedTuple
 
-from ...model import Usage, add_up
-
-
-class Edge(NamedTuple):
-    """A turn as the tree needs it."""
-
-    id: str
-    parent_id: str | None
-    session_id: str
-    base_revision: int
-    status: str
-    live: int
-    sealed_at: int | None
-    response_id: str | None
-    usage_told: int
-    input: int
-    output: int
-    reasoning: int
-    cache_read: int
-    cache_write: int
-    messages: int
-
-    @property
-    def is_open(self) -> bool:
-        return bool(self.live) and self.sealed_at is None
-
-    @property
-    def tokens(self) -> int:
-        return Usage(self.input, self.output, self.reasoning, self.cache_read, self.cache_write).total
-
-
-class Sums(NamedTuple):
-    """What a turn adds up from its root."""
-
-    depth: int
-    tokens: int
-    messages: int
-
-    def __str__(self) -> str:
-        return str(tuple(self))
+from ..rows import TurnEdgeRow
+from .rules import Sums, total_tokens
 
 
 class Lineage:
-    def __init__(self, edges: Iterable[Edge]) -> None:
+    def __init__(self, edges: Iterable[TurnEdgeRow]) -> None:
         self.told: set[str] = set()  # messages whose usage turn.usage() told
         self.circles: list[str] = []  # a turn of each
-        self._open: dict[str, list[Edge]] = {}
+        self._open: dict[str, list[TurnEdgeRow]] = {}
         self._numbers: dict[str, int] = {}
         self._ids: list[str] = []
         self._homes: list[str] = []
@@ -64,23 +25,23 @@ class Lineage:
         self._messages: list[int] = []
         self._grow(_resolved(self._read(edges), self._numbers))
 
-    def _read(self, edges: Iterable[Edge]) -> list[str | None]:
+    def _read(self, edges: Iterable[TurnEdgeRow]) -> list[str | None]:
         """The parents, by name."""
         parents, homes = list[str | None](), dict[str, str]()
         for edge in edges:
             self._numbers[edge.id] = len(parents)
             self._ids.append(edge.id)
             self._homes.append(homes.setdefault(edge.session_id, edge.session_id))
-            self._tokens.append(edge.tokens)
+            self._tokens.append(total_tokens(edge))
             self._messages.append(edge.messages)
             parents.append(edge.parent_id)
             self._note(edge)
         return parents
 
-    def _note(self, edge: Edge) -> None:
+    def _note(self, edge: TurnEdgeRow) -> None:
         if edge.response_id and edge.usage_told:
             self.told.add(edge.response_id)
-        if edge.is_open:
+        if edge.live and edge.sealed_at is None:
             self._open.setdefault(edge.session_id, []).append(edge)
 
     def _grow(self, parents: list[int]) -> None:
@@ -103,9 +64,9 @@ class Lineage:
         if parent < 0:
             self._depths[turn] = 0 if is_cut else 1
         elif self._depths[parent]:
-            self._depths[turn] = self._depths[parent] + 1
-            self._tokens[turn] = add_up((self._tokens[turn], self._tokens[parent]))
-            self._messages[turn] += self._messages[parent]
+            above = Sums(self._depths[parent], self._tokens[parent], self._messages[parent])
+            own = above.and_then(self._tokens[turn], self._messages[turn])
+            self._depths[turn], self._tokens[turn], self._messages[turn] = own
 
     def __len__(self) -> int:
         return len(self._ids)
@@ -132,7 +93,7 @@ class Lineage:
         depth = self._depths[number]
         return Sums(depth, self._tokens[number], self._messages[number]) if depth else None
 
-    def open_turns(self, session_id: str) -> list[Edge]:
+    def open_turns(self, session_id: str) -> list[TurnEdgeRow]:
         return self._open.get(session_id, [])
 
 

@@ -14,13 +14,14 @@ from typing import NamedTuple
 
 from ...base import exact_json
 from ...base.clock import now_ms
-from ...db.engine import Database, Row, Tx
+from ...db.engine import Database, Tx
 from ...db.queries import Q
-from ...model import Usage, add_up
-from .. import damage, metadata
+from ...model import Usage
+from .. import damage, metadata, rows
 from ..read import previews
 from ..turn import open_turn, response
-from .lineage import Lineage, Sums, View
+from .lineage import Lineage, View
+from .rules import Sums, total_tokens
 
 _BATCH = 100  # repairs in one transaction
 
@@ -36,28 +37,27 @@ class Locked:
     @cached_property
     def view(self) -> View:
         """What it shows now. Turns that were sealed since the check hang on turns that it knows."""
-        row = self.tx.one(Q.read_head, session=self.session_id)
-        if row is None or row[5] is not None:
+        head = rows.head.one(self.tx, session=self.session_id)
+        if head is None or head.deleted_at is not None:
             return View(self._lineage, None, set())
-        turn_id, revision = row[:2]
-        newer: set[str] = set()
+        turn_id, newer = head.turn_id, set[str]()
         while turn_id is not None and turn_id not in self._lineage and turn_id not in newer:
             newer.add(turn_id)
             (turn_id,) = self.tx.one(Q.parent_of, turn=turn_id) or (None,)
-        standing = {each for each, base, status in self._open if base == revision and status != "pending"}
+        standing = {turn.id for turn in self._open if turn.base_revision == head.revision and turn.status != "pending"}
         return View(self._lineage, turn_id, newer | standing)
 
     @cached_property
     def queued(self) -> set[str]:
         """The turns whose message waits in the queue."""
-        return {each for each, _, status in self._open if status == "pending"}
+        return {turn.id for turn in self._open if turn.status == "pending"}
 
     @cached_property
-    def _open(self) -> list[Row]:
-        return [row[:3] for row in self.tx.all(Q.open_turns, session=self.session_id)]
+    def _open(self) -> list[rows.OpenTurnRow]:
+        return rows.open_turns.all(self.tx, session=self.session_id)
 
 
-Repair = Callable[[Locked], None]  # scans again, and rewrites what is still wrong
+Repair = Callable[[Locked], None]  # looks again, and rewrites what is still wrong
 
 
 class Work(NamedTuple):
@@ -92,10 +92,10 @@ def thread(turn_id: str) -> Repair:
     """A turn's sums are its parent's and its own. The parent's are right by now."""
 
     def repair(locked: Locked) -> None:
-        row = locked.tx.one(Q.sums_beside_parent, turn=turn_id)
+        row = rows.sums_beside_parent.one(locked.tx, turn=turn_id)
         if row is not None:
-            depth, tokens, messages, listed, *counts = row
-            right = Sums(depth + 1, add_up((tokens, Usage(*counts).total)), messages + listed)
+            parent = Sums(row.parent_depth, row.parent_tokens, row.parent_messages)
+            right = parent.and_then(total_tokens(row), row.messages)
             locked.tx.defer(Q.set_thread, turn=turn_id, **right._asdict())
 
     return repair
@@ -103,8 +103,8 @@ def thread(turn_id: str) -> Repair:
 
 def part_rows(turn_id: str) -> Repair:
     def repair(locked: Locked) -> None:
-        row = locked.tx.one(Q.get_turn, turn=turn_id)
-        if row is not None and row[4] == "waiting":
+        row = rows.turn.one(locked.tx, turn=turn_id)
+        if row is not None and row.status == "waiting":
             turn = open_turn.load(locked.tx, turn_id)
             for index in range(len(turn.fold.parts)):
                 response.write_part(locked.tx, turn, index)
@@ -115,7 +115,7 @@ def part_rows(turn_id: str) -> Repair:
 def part_rows_fit(tx: Tx, turn: open_turn.OpenTurn) -> bool:
     """Rows of a waiting turn are flushed, so they must equal its fold."""
     assert turn.response_id is not None
-    stored = [data for _, _, _, data in tx.all(Q.parts_of_message, message=turn.response_id)]
+    stored = [part.data_json for part in rows.parts.all(tx, message=turn.response_id)]
     return stored == [exact_json.dump(turn.fold.part(index)) for index in range(len(turn.fold.parts))]
 
 
@@ -141,11 +141,11 @@ def stamp(row_id: str, message_id: str) -> Repair:
     """hidden_at of a row that stands for a message, itself or as a copy."""
 
     def repair(locked: Locked) -> None:
-        row = locked.tx.one(Q.get_message, id=row_id)
+        row = rows.message.one(locked.tx, id=row_id)
         listed = [turn_id for turn_id, _ in locked.tx.all(Q.lines_that_list, message=message_id)]
         if row is None or not listed or not locked.queued.isdisjoint(listed):
             return
-        text = damage.as_json(row[3])
+        text = damage.as_json(row.metadata_json)
         is_shown, now = any(map(locked.view.shows, listed)), now_ms()
         if metadata.is_hidden(text) == is_shown:
             right = metadata.unhide(text) if is_shown else metadata.hide(text, now)

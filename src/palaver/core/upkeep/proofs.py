@@ -3,56 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from typing import Any, NamedTuple
 
 from ...db.engine import Tx
 from ...db.queries import Q
-from .. import damage, digests, metadata
+from .. import damage, rows
 from ..settle import recovery
 from ..turn import open_turn
 from . import mending, windows
 from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage
-
-
-class TurnRow(NamedTuple):
-    id: str
-    parent_id: str | None
-    session_id: str
-    kind: str
-    status: str
-    sealed_at: int | None
-    digest: bytes | None
-    depth: int
-    thread_tokens: int
-    thread_messages: int
-    response_id: str | None
-    parent_sealed_at: int | None
-    parent_digest: bytes | None
-    facts: str
-
-
-class Line(NamedTuple):
-    """A line of a turn, and the row it is about. `size` is None where that is gone, `stored` where it is large."""
-
-    turn_id: str
-    seq: int
-    kind: str
-    ref: str
-    salt: bytes | None
-    leaf: bytes | None
-    name: str | None  # role or type
-    message_id: str | None  # of a part
-    size: int | None
-    stored: str | None
+from .rules import Flaw, TurnProof
 
 
 def prove(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
     for turn_id in lineage.circles:
         yield wrong("parent", turn_id, f"turn {turn_id} comes from itself: its parents go round in a circle")
     count = 0
-    for page in windows.pages(tx, Q.turns_beside_parents, windows.TURNS):
-        proofs = {row[0]: _Proof(TurnRow(*row), lineage) for row in page}
+    for page in windows.pages(tx, rows.turns_beside_parents, windows.TURNS):
+        proofs = {row.id: _Proof(row, lineage) for row in page}
         yield from _conclude(tx, proofs)
         count += len(proofs)
         progress(count)
@@ -72,72 +40,47 @@ def _conclude(tx: Tx, proofs: dict[str, _Proof]) -> Iterator[Finding]:
         yield from proof.conclude(tx)
 
 
-def _lines(tx: Tx, first: str, last: str) -> Iterator[Line]:
+def _lines(tx: Tx, first: str, last: str) -> Iterator[rows.StoredEntryRow]:
     turn_id, seq = first, windows.BEFORE_ALL
     while True:
-        found = [
-            Line(*row)
-            for row in tx.all(
-                Q.stored_lines, turn=turn_id, seq=seq, last=last, limit=windows.ROWS, inline=windows.INLINE
-            )
-        ]
+        found = rows.stored_entries.all(tx, turn=turn_id, seq=seq, last=last, limit=windows.ROWS, inline=windows.INLINE)
         yield from found
         if len(found) < windows.ROWS:
             return
-        turn_id, seq = found[-1][:2]
+        turn_id, seq = found[-1].turn_id, found[-1].seq
 
 
-def _stored(tx: Tx, line: Line) -> str | None:
+def _stored(tx: Tx, line: rows.StoredEntryRow) -> str | None:
     """The text that a leaf is of; None if its row is gone."""
     if line.size is None or line.stored is not None:
         return line.stored
-    row = tx.one(Q.metadata_of_message if line.kind == "message" else Q.data_of_part, id=line.ref)
-    return row[0] if row else None
+    text: str | None
+    (text,) = tx.one(Q.metadata_of_message if line.kind == "message" else Q.data_of_part, id=line.ref) or (None,)
+    return text
 
 
 class _Proof:
     """One turn, while its lines come by."""
 
-    def __init__(self, row: TurnRow, lineage: Lineage) -> None:
+    def __init__(self, row: rows.TurnBesideParentRow, lineage: Lineage) -> None:
         self._row, self._lineage = row, lineage
         self._is_aside = row.sealed_at is not None and row.digest is None  # it could not be sealed
         self._is_sealed = row.sealed_at is not None and not self._is_aside
-        self._message: str | None = None  # the one whose parts come by
-        self._leaves: list[bytes] = []
+        self._proof = TurnProof(row.id, is_sealed=self._is_sealed)
         self._messages: set[str] = set()  # that have a row
         self._parts: set[str] = set()
 
-    def take(self, tx: Tx, line: Line) -> Iterator[Finding]:
-        if line.leaf is not None:
-            self._leaves.append(line.leaf)
+    def take(self, tx: Tx, line: rows.StoredEntryRow) -> Iterator[Finding]:
         if line.kind == "message" and line.size is not None:
             self._messages.add(line.ref)
         if line.kind == "part":
             self._parts.add(line.ref)
-        if line.kind != "result" and (line.leaf is not None or self._is_sealed):
-            self._message = line.ref if line.kind == "message" else self._message
-            yield from self._leaf(tx, line)
-
-    def _leaf(self, tx: Tx, line: Line) -> Iterator[Finding]:
-        kind, ref = line.kind, line.ref
-        if line.leaf is None or line.salt is None:
-            yield wrong("altered", ref, f"the {kind} {ref} is sealed without its {'salt' if line.leaf else 'leaf'}")
-            return
-        if kind == "part" and line.size is not None and line.message_id != self._message:
-            yield wrong("altered", ref, f"part {ref} was moved from message {self._message} to {line.message_id}")
-        stored = _stored(tx, line)
-        if stored is None or line.name is None:
-            yield wrong("missing", ref, f"the {kind} {ref} is listed but its row is gone")
-        elif digests.leaf(line.salt, damage.as_text(line.name), self._given(line, stored)) != line.leaf:
-            yield wrong("altered", ref, f"the {kind} {ref} is not what was written: its digest does not fit")
-        if kind == "part" and stored is not None and not damage.is_part(stored):
-            yield wrong("json", ref, f"part {ref} cannot be read: it is not a JSON object with a type")
-
-    def _given(self, line: Line, stored: Any) -> Any:
-        """As the caller gave it."""
-        if line.kind == "part" or not isinstance(stored, str):
-            return stored
-        return metadata.strip_owned(stored, usage_told=line.ref in self._lineage.told)
+        stored = _stored(tx, line) if self._proof.covers(line) else None
+        for flaw, what in self._proof.take(line, stored, usage_told=line.ref in self._lineage.told):
+            yield wrong("missing" if flaw is Flaw.NO_ROW else "altered", line.ref, what)
+        is_proved = line.leaf is not None and line.salt is not None
+        if line.kind == "part" and is_proved and stored is not None and not damage.is_part(stored):
+            yield wrong("json", line.ref, f"part {line.ref} cannot be read: it is not a JSON object with a type")
 
     def compare(self, message_id: str, part_id: str) -> Iterator[Finding]:
         """Parts that another program added to a message after it was sealed: its readers see them, ours do not."""
@@ -145,7 +88,7 @@ class _Proof:
             yield wrong("unlisted", part_id, f"part {part_id} was added to message {message_id} after its seal")
 
     def conclude(self, tx: Tx) -> Iterator[Finding]:
-        yield from check_json(f"{self._row.id}.facts_json", self._row.facts)
+        yield from check_json(f"{self._row.id}.facts_json", self._row.facts_json)
         if self._is_sealed:
             yield from self._chain()
             yield from self._thread()
@@ -158,8 +101,10 @@ class _Proof:
         row = self._row
         if row.parent_id and row.parent_sealed_at is None:
             yield wrong("parent", row.id, f"turn {row.id} has a parent {row.parent_id} that is not a sealed turn")
-        elif digests.turn(row.parent_digest, row.kind, self._leaves) != row.digest:
-            yield wrong("digest", row.id, f"the digest of turn {row.id} does not fit its lines and its parent")
+            return
+        flaw = self._proof.digest_flaw(row.kind, row.digest, row.parent_digest)
+        if flaw:
+            yield wrong("digest", row.id, flaw)
 
     def _thread(self) -> Iterator[Finding]:
         row, right = self._row, self._lineage.sums(self._row.id)
@@ -169,7 +114,7 @@ class _Proof:
             yield stale("thread", row.id, what, row.session_id, mending.thread(row.id), rank=right.depth)
 
 
-def _open_turn(tx: Tx, row: TurnRow) -> Iterator[Finding]:
+def _open_turn(tx: Tx, row: rows.TurnBesideParentRow) -> Iterator[Finding]:
     """Rows of a waiting turn are flushed, so they must equal the fold; a streaming turn's may lag."""
     if row.status == "pending":
         return

@@ -7,17 +7,20 @@ right; rows that the journal does not know, of another program, are left alone.
 from __future__ import annotations
 
 from collections.abc import Collection, Iterator
+from typing import Any
 
 from ...aisdk.folding import MISSING, Fold
 from ...base import exact_json
-from ...db.engine import Database, Row, Tx
+from ...db.engine import Database, Tx
 from ...db.queries import Q, Query
 from ...errors import BadValue, ChunkError, SessionNotFound, StoreError
 from ...model import Problem
-from .. import metadata
-from ..turn import open_turn
-from ..verbs.sessions import resolve
+from .. import metadata, rows
+from ..read.replay import new_fold
+from ..read.replay import replay as play
+from ..read.sessions import resolve
 
+ContractRow = dict[str, Any]  # by column
 _BEGINNINGS = ("insert_session", "import_session")
 _TABLES: dict[str, tuple[Query, Query]] = {
     "chat_sessions": (Q.export_session, Q.restore_session),
@@ -28,7 +31,7 @@ _TABLES: dict[str, tuple[Query, Query]] = {
 
 def sessions(tx: Tx) -> list[str]:
     """Those that have a journal, or should have one."""
-    return [row[0] for row in tx.all(Q.journaled_sessions)]
+    return [session_id for (session_id,) in tx.all(Q.journaled_sessions)]
 
 
 def named(tx: Tx, wanted: str) -> str:
@@ -43,10 +46,11 @@ def named(tx: Tx, wanted: str) -> str:
 
 def replay(tx: Tx, session_id: str, scratch: Database, known: Collection[str]) -> Problem | None:
     """Carry out a session's journal in an empty store; a problem if it is not whole."""
-    lines = tx.all(Q.read_journal, session=session_id)
-    if not lines or lines[0][1] not in _BEGINNINGS or [line[0] for line in lines] != list(range(1, len(lines) + 1)):
+    lines = rows.journal.all(tx, session=session_id)
+    is_whole = [line.seq for line in lines] == list(range(1, len(lines) + 1))
+    if not lines or lines[0].statement not in _BEGINNINGS or not is_whole:
         return Problem("journal", session_id, "was not recorded from its beginning; nothing was rebuilt")
-    strange = [line[1] for line in lines if line[1] not in known]
+    strange = [line.statement for line in lines if line.statement not in known]
     if strange:
         return Problem(
             "journal", session_id, f"holds a line of another version ({strange[0]!r:.40}); nothing was rebuilt"
@@ -58,15 +62,15 @@ def replay(tx: Tx, session_id: str, scratch: Database, known: Collection[str]) -
     return None
 
 
-def _carry_out(lines: list[Row], folds: _Folds, scratch: Database) -> None:
+def _carry_out(lines: list[rows.JournalRow], folds: _Folds, scratch: Database) -> None:
     with scratch.write() as into:
-        for _, statement, data in lines:
-            params = exact_json.parse(data)
+        for line in lines:
+            params = exact_json.parse(line.data)
             if isinstance(params.get("data"), dict):
                 params["data"] = folds.part(**params["data"])
             if isinstance(params.get("metadata"), dict):
                 params["metadata"] = folds.metadata(**params["metadata"])
-            into.run(getattr(Q, statement), **params)
+            into.run(getattr(Q, line.statement), **params)
 
 
 class _Folds:
@@ -75,7 +79,7 @@ class _Folds:
     def __init__(self, tx: Tx, session_id: str) -> None:
         self._tx = tx
         self._session_id = session_id
-        self._open: dict[int, tuple[Fold, list[Row], int]] = {}
+        self._open: dict[int, tuple[Fold, list[rows.EventOfTurnRow], int]] = {}
 
     def part(self, turn: str, fold: int, part: int, upto: int) -> str:
         return exact_json.dump(self._at(turn, fold, upto).part(part))
@@ -87,37 +91,44 @@ class _Folds:
 
     def _at(self, turn: str, begin_seq: int, upto: int) -> Fold:
         if begin_seq not in self._open:
-            rows = self._tx.all(Q.events_of_turn, session=self._session_id, begin_seq=begin_seq)
-            row = self._tx.one(Q.get_turn, turn=turn)
-            self._open[begin_seq] = (open_turn.new_fold(exact_json.parse(row[23]) if row else {}), rows, 0)
-        state, rows, at = self._open[begin_seq]
+            events = rows.events_of_turn.all(self._tx, session=self._session_id, begin_seq=begin_seq)
+            row = rows.turn.one(self._tx, turn=turn)
+            self._open[begin_seq] = (new_fold(exact_json.parse(row.facts_json) if row else {}), events, 0)
+        state, events, at = self._open[begin_seq]
         end = at
-        while end < len(rows) and rows[end][0] <= upto:
+        while end < len(events) and events[end].seq <= upto:
             end += 1
-        open_turn.replay(state, rows[at:end])
-        self._open[begin_seq] = (state, rows, end)
+        play(state, [*events[at:end]])
+        self._open[begin_seq] = (state, events, end)
         return state
 
 
 def compare(tx: Tx, session_id: str, scratch: Tx, *, fix: bool) -> Iterator[Problem]:
     """What the tables say otherwise than the journal; with `fix`, they say it no more."""
-    for table, (query, restore) in _TABLES.items():
-        stored = {row[0]: row for row in tx.all(query, session=session_id)}
-        for row in scratch.all(query, session=session_id):
-            if stored.get(row[0]) != row and not (table == "chat_parts" and _is_superseded(tx, row)):
-                yield Problem("rebuild", f"{table} {row[0]}", _difference(stored.get(row[0]), row, restore), copy=True)
+    for table, (_, restore) in _TABLES.items():
+        stored = {row["id"]: row for row in _contract_rows(tx, table, session_id)}
+        for row in _contract_rows(scratch, table, session_id):
+            there = stored.get(row["id"])
+            if there != row and not (table == "chat_parts" and _is_superseded(tx, row)):
+                yield Problem("rebuild", f"{table} {row['id']}", _difference(there, row), copy=True)
                 if fix:
-                    tx.defer(restore, **dict(zip(restore.names, row, strict=True)))
+                    tx.defer(restore, **row)
 
 
-def _is_superseded(tx: Tx, part: Row) -> bool:
+def _contract_rows(tx: Tx, table: str, session_id: str) -> Iterator[ContractRow]:
+    query, restore = _TABLES[table]
+    return (dict(zip(restore.names, row, strict=True)) for row in tx.all(query, session=session_id))
+
+
+def _is_superseded(tx: Tx, part: ContractRow) -> bool:
     """A part that no line of its sealed turn names: recovery, which did not find its row, wrote it anew."""
-    sealed = [row for row in tx.all(Q.turns_of_message, message=part[1]) if row[2] is not None]
-    return bool(sealed) and tx.one(Q.part_is_listed, part=part[0], turn=sealed[0][0]) is None
+    listed = rows.turns_of_message.all(tx, message=part["message_id"])
+    sealed = next((turn for turn in listed if turn.sealed_at is not None), None)
+    return sealed is not None and tx.one(Q.part_is_listed, part=part["id"], turn=sealed.turn_id) is None
 
 
-def _difference(stored: Row | None, row: Row, restore: Query) -> str:
+def _difference(stored: ContractRow | None, row: ContractRow) -> str:
     if stored is None:
         return "the row is missing"
-    names = [name for name, one, other in zip(restore.names, stored, row, strict=True) if one != other]
+    names = [name for name in row if stored[name] != row[name]]
     return f"{', '.join(names)} is not what was written"

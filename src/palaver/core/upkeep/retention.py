@@ -19,8 +19,7 @@ def choose(db: Database, wanted: str | None) -> str:
     if wanted not in (None, LIVE, FULL):
         raise BadValue(f"events is live or full, not {arguments.shown(wanted)}")
     with db.read() as tx:
-        row = tx.one(Q.get_setting, name="events")
-    present = row[0] if row else LIVE
+        (present,) = tx.one(Q.get_setting, name="events") or (LIVE,)
     if wanted is None or wanted == present:
         return str(present)
     with db.write(hard=True) as tx:

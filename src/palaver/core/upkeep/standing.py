@@ -14,39 +14,12 @@ from typing import NamedTuple
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import Usage
-from .. import damage, heads, metadata
+from .. import damage, metadata, rows
 from ..read import previews
 from . import mending, windows
 from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage, View
-
-
-class SessionRow(NamedTuple):
-    id: str
-    agent: str
-    model_json: str
-    permissions_json: str
-    metadata_json: str
-    input: int
-    output: int
-    reasoning: int
-    cache_read: int
-    cache_write: int
-    total: int
-    head_of: str | None  # None: it has no head
-    turn_id: str | None
-    revision: int
-    event_seq: int
-    preview: str | None
-    deleted_at: int | None
-    relation: str
-    created_at: int
-    updated_at: int
-    cost_usd: float
-
-    @property
-    def tokens(self) -> tuple[int, ...]:
-        return (self.input, self.output, self.reasoning, self.cache_read, self.cache_write, self.total)
+from .rules import ReflogProof
 
 
 class Message(NamedTuple):
@@ -70,14 +43,14 @@ class OnPath(NamedTuple):
 
 def compare(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
     count = 0
-    for page in windows.pages(tx, Q.all_sessions, windows.SESSIONS):
+    for page in windows.pages(tx, rows.sessions_beside_heads, windows.SESSIONS):
         for row in page:
-            yield from _session(tx, SessionRow(*row), lineage)
+            yield from _session(tx, row, lineage)
         count += len(page)
         progress(count)
 
 
-def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
+def _session(tx: Tx, row: rows.SessionBesideHeadRow, lineage: Lineage) -> Iterator[Finding]:
     for name, kind in (("model_json", dict), ("permissions_json", list), ("metadata_json", dict)):
         yield from check_json(f"{row.id}.{name}", getattr(row, name), kind)
     for name in ("created_at", "updated_at"):
@@ -96,8 +69,11 @@ def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
             tokens += mending.usage_in(message.metadata)
         if has_head:
             yield from sight.message(message)
-            lines = [line for line in message.lines if lineage.is_on_path(line[0], row.turn_id)]
-            path += (OnPath(lineage.depth(turn_id), seq, message.id, message.created_at) for turn_id, seq in lines)
+            path += (
+                OnPath(lineage.depth(turn_id), seq, message.id, message.created_at)
+                for turn_id, seq in message.lines
+                if lineage.is_on_path(turn_id, row.turn_id)
+            )
     if is_whole:  # else the sums may be all that is left of what a damaged row counted
         yield from _rollups(row, tokens)
     if has_head:
@@ -108,13 +84,13 @@ def _session(tx: Tx, row: SessionRow, lineage: Lineage) -> Iterator[Finding]:
 
 def _loose_parts(tx: Tx, message: Message) -> Iterator[Finding]:
     """Parts that no turn lists are in nobody's proof."""
-    for part_id, _, _, data in tx.all(Q.parts_of_message, message=message.id) if not message.lines else ():
-        if not damage.is_part(data):
-            where = damage.as_text(part_id)
+    for part in rows.parts.all(tx, message=message.id) if not message.lines else ():
+        if not damage.is_part(part.data_json):
+            where = damage.as_text(part.id)
             yield wrong("json", where, f"part {where} cannot be read: it is not a JSON object with a type")
 
 
-def _with_head(tx: Tx, row: SessionRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
+def _with_head(tx: Tx, row: rows.SessionBesideHeadRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
     yield from _copies(tx, row.id, sight)
     yield from _times(sorted(path, key=attrgetter("depth", "seq")))
     yield from _preview(tx, row)
@@ -124,12 +100,14 @@ def _with_head(tx: Tx, row: SessionRow, sight: _Sight, path: list[OnPath]) -> It
 def _messages(tx: Tx, session_id: str) -> Iterator[Message]:
     at, after = windows.BEFORE_ALL, ""
     while True:
-        found = tx.all(Q.messages_of_session, session=session_id, at=at, after=after, **windows.with_lines())
-        for after, role, text, at, lines in found:
-            if isinstance(after, str):
-                yield Message(after, role, _metadata(tx, after, text), at, windows.listing(tx, after, lines))
+        found = rows.message_listings.all(tx, session=session_id, at=at, after=after, **windows.with_lines())
+        for row in found:
+            if isinstance(row.id, str):
+                text, lines = _metadata(tx, row.id, row.metadata_json), windows.listing(tx, row.id, row.entries)
+                yield Message(row.id, row.role, text, row.created_at, lines)
         if len(found) < windows.ROWS:
             return
+        at, after = found[-1].created_at, found[-1].id
 
 
 def _metadata(tx: Tx, message_id: str, text: str | None) -> str:
@@ -142,21 +120,23 @@ def _metadata(tx: Tx, message_id: str, text: str | None) -> str:
 def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
     message_id, copy_id = "", ""
     while True:
-        found = tx.all(
-            Q.copies_of_session, session=session_id, message=message_id, after=copy_id, **windows.with_lines()
+        found = rows.copy_listings.all(
+            tx, session=session_id, message=message_id, after=copy_id, **windows.with_lines()
         )
-        for copy_id, message_id, row_id, text, lines in found:
-            if row_id is not None:
-                stored = damage.as_json(_metadata(tx, row_id, text))
-                yield from sight.row(copy_id, message_id, stored, windows.listing(tx, message_id, lines))
+        for row in found:
+            if row.row_id is not None:
+                stored = damage.as_json(_metadata(tx, row.row_id, row.metadata_json))
+                lines = windows.listing(tx, row.message_id, row.entries)
+                yield from sight.row(row.copy_id, row.message_id, stored, lines)
         if len(found) < windows.ROWS:
             return
+        message_id, copy_id = found[-1].message_id, found[-1].copy_id
 
 
 class _Sight:
     """Which rows of a session its readers should see."""
 
-    def __init__(self, row: SessionRow, lineage: Lineage) -> None:
+    def __init__(self, row: rows.SessionBesideHeadRow, lineage: Lineage) -> None:
         self._session_id = row.id
         found = [] if row.deleted_at is not None else lineage.open_turns(row.id)
         standing = {each.id for each in found if each.base_revision == row.revision and each.status != "pending"}
@@ -189,11 +169,17 @@ class _Sight:
             yield stale("hidden_at", row_id, f"message {row_id} {what}", self._session_id, repair)
 
 
-def _rollups(row: SessionRow, right: Usage) -> Iterator[Finding]:
-    tokens = (*right.counts(), right.total)
-    if tokens != row.tokens:
-        what = f"the tokens of session {row.id} (and their sum) are {tokens}, not {row.tokens}"
+def _rollups(row: rows.SessionBesideHeadRow, right: Usage) -> Iterator[Finding]:
+    stored, tokens = tokens_in(row), (*right.counts(), right.total)
+    if tokens != stored:
+        what = f"the tokens of session {row.id} (and their sum) are {tokens}, not {stored}"
         yield stale("rollups", row.id, what, row.id, mending.rollups)
+
+
+def tokens_in(row: rows.SessionBesideHeadRow) -> tuple[int, ...]:
+    """The session's token columns, and their sum."""
+    counts = (row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.cache_read, row.cache_write)
+    return (*counts, row.total_tokens)
 
 
 def _times(path: list[OnPath]) -> Iterator[Finding]:
@@ -208,7 +194,7 @@ def _times(path: list[OnPath]) -> Iterator[Finding]:
         last = max(last, message.created_at)
 
 
-def _preview(tx: Tx, row: SessionRow) -> Iterator[Finding]:
+def _preview(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
     if row.relation == "fork" and row.preview is not None:
         return  # what it was given by its origin is a fact of its own
     right = previews.recompute(tx, row.id)
@@ -217,42 +203,29 @@ def _preview(tx: Tx, row: SessionRow) -> Iterator[Finding]:
         yield stale("preview", row.id, what, row.id, mending.preview)
 
 
-class Move(NamedTuple):
-    """A line of the reflog."""
-
-    seq: int
-    kind: str
-    turn_id: str | None
-    revision: int
-    at: int
-    ref_seq: int | None
-    reason: str | None
-    link: bytes
-
-
-def _reflog(tx: Tx, row: SessionRow) -> Iterator[Finding]:
-    first = last = None
-    is_whole, link, revision = True, b"", -1
-    for last in _moves(tx, row.id):
-        first = first or last
-        right = heads.line_link(link, row.id, *last[:7])
-        if is_whole and (right != last.link or last.revision != revision + 1):
-            is_whole = False
-            yield wrong("reflog", row.id, f"line {last.seq} of the reflog is not what was written")
-        link, revision = last.link, last.revision
-    if is_whole and (last is None or (last.turn_id, last.revision) != (row.turn_id, row.revision)):
-        yield wrong("head", row.id, "the head is not where the last line of its reflog left it")
-    if last is not None and last.seq > row.event_seq:
+def _reflog(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
+    proof, is_whole = ReflogProof(row.id), True
+    for line in _reflog_lines(tx, row.id):
+        flaw = proof.take(line)
+        if flaw and is_whole:  # what stands after it cannot be told apart
+            yield wrong("reflog", row.id, flaw)
+        is_whole = is_whole and not flaw
+    flaw = proof.head_flaw(row.turn_id, row.revision)
+    if flaw and is_whole:
+        yield wrong("head", row.id, flaw)
+    last = proof.number_after(row.event_seq)
+    if last is not None:
         newest = tx.one(Q.max_event, session=row.id)
-        yield wrong("numbers", row.id, f"event numbers go to {last.seq}, the head says {row.event_seq} ({newest})")
-    if first is not None and first.reason is not None and first.reason != f"agent {row.agent}":
-        yield wrong("agent", row.id, f"the session was opened with {first.reason}, its row says {row.agent!r}")
+        yield wrong("numbers", row.id, f"event numbers go to {last}, the head says {row.event_seq} ({newest})")
+    opened = proof.first.reason if proof.first else None
+    if opened is not None and opened != f"agent {row.agent}":
+        yield wrong("agent", row.id, f"the session was opened with {opened}, its row says {row.agent!r}")
 
 
-def _moves(tx: Tx, session_id: str) -> Iterator[Move]:
+def _reflog_lines(tx: Tx, session_id: str) -> Iterator[rows.ReflogRow]:
     after = windows.BEFORE_ALL
     while True:
-        found = [Move(*row) for row in tx.all(Q.lines_of_session, session=session_id, after=after, limit=windows.ROWS)]
+        found = rows.reflog_page.all(tx, session=session_id, after=after, limit=windows.ROWS)
         yield from found
         if len(found) < windows.ROWS:
             return

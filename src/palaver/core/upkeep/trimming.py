@@ -10,10 +10,11 @@ slices, each a transaction of a few milliseconds: whoever waits to write goes fi
 
 from __future__ import annotations
 
-from ...db.engine import Row, Tx
+from ...db.engine import Tx
 from ...db.queries import Q
+from .. import rows
 
-SLICE = 1_000  # events that one transaction scans at
+SLICE = 1_000  # events that one transaction looks at
 _BYTES = 256 << 10  # and what they may hold: to take a large value away, each of its pages is read
 _NEVER = 1 << 62  # after every number
 
@@ -39,45 +40,46 @@ class _Room:
     def is_left(self) -> bool:
         return self.events > 0 and self.bytes > 0
 
-    def fill(self, events: list[Row]) -> list[Row]:
-        """As many of these as there is runtime for."""
-        for count, (*_, size) in enumerate(events):
+    def fill(self, events: list[rows.EventSizeRow]) -> list[rows.EventSizeRow]:
+        """As many of these as there is room for."""
+        for count, event in enumerate(events):
             if not self.is_left():
                 return events[:count]
             self.events -= 1
-            self.bytes -= size
+            self.bytes -= event.size
         return events
 
 
 def due(tx: Tx, before: int, limit: int = 100) -> list[Due]:
     """Turns that were sealed before a time and still have their chunks."""
-    return [Due(*row) for row in tx.all(Q.turns_to_trim, before=before, limit=limit)]
+    found = rows.turns_to_trim.all(tx, before=before, limit=limit)
+    return [Due(turn.session_id, turn.id, turn.begin_seq) for turn in found]
 
 
 def trim_some(tx: Tx, turns: list[Due]) -> int:
     """One slice: trim the first of these turns; how many chunks went. Those that are done leave the list."""
-    gone, runtime = 0, _Room()
-    while turns and runtime.is_left():
-        gone += _trim(tx, turns[0], runtime)
+    gone, room = 0, _Room()
+    while turns and room.is_left():
+        gone += _trim(tx, turns[0], room)
         if turns[0].is_done:
             del turns[0]
     return gone
 
 
-def _trim(tx: Tx, turn: Due, runtime: _Room) -> int:
-    """Go on to the next line of the reflog, or as far as there is runtime; how many chunks went on the way."""
+def _trim(tx: Tx, turn: Due, room: _Room) -> int:
+    """Go on to the next line of the reflog, or as far as there is room; how many chunks went on the way."""
     line, moved_to = tx.one(Q.line_after, session=turn.session_id, after=turn.gone_to) or (_NEVER, None)
-    limit = runtime.events
-    found = tx.all(Q.events_between, session=turn.session_id, after=turn.gone_to, before=line, limit=limit)
-    events = runtime.fill(found)
-    own = [(seq, kind) for seq, kind, begin_seq, _ in events if begin_seq == turn.begin_seq]
+    limit = room.events
+    found = rows.events_between.all(tx, session=turn.session_id, after=turn.gone_to, before=line, limit=limit)
+    events = room.fill(found)
+    own = [event for event in events if event.turn == turn.begin_seq]
     if len(events) == limit or len(events) < len(found):
-        turn.gone_to = events[-1][0]
+        turn.gone_to = events[-1].seq
     else:
-        runtime.events -= 1  # the line
+        room.events -= 1  # the line
         turn.gone_to, turn.is_done = line, line == _NEVER or moved_to == turn.turn_id
-    turn.is_done |= any(kind == "stray" for _, kind in own)
-    gone = _take_away(tx, turn, [seq for seq, kind in own if kind == "chunk"])
+    turn.is_done |= any(event.kind == "stray" for event in own)
+    gone = _take_away(tx, turn, [event.seq for event in own if event.kind == "chunk"])
     if turn.is_done:
         tx.defer(Q.set_trimmed, turn=turn.turn_id)
     return gone

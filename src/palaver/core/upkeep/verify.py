@@ -10,17 +10,16 @@ memory with the number of its turns.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from hashlib import sha256
 
-from ...db.engine import Database, Row, Tx
+from ...aisdk.parts import tool_columns
+from ...db.engine import Database, Tx
 from ...db.queries import Q
 from ...model import Problem
-from .. import damage, digests
+from .. import damage, rows
 from ..damage import parsed
-from ..turn import message_input
-from . import mending, proofs, standing, windows
+from . import mending, proofs, rules, standing, windows
 from .findings import Finding, wrong
-from .lineage import Edge, Lineage
+from .lineage import Lineage
 
 _ROUNDS = 10
 
@@ -60,9 +59,9 @@ def _nobody(turns: int, sessions: int) -> None:
     """Wants to know."""
 
 
-def _edges(tx: Tx) -> Iterator[Edge]:
-    for page in windows.pages(tx, Q.turn_edges, windows.TURNS):
-        yield from (Edge(*row) for row in page)
+def _edges(tx: Tx) -> Iterator[rows.TurnEdgeRow]:
+    for page in windows.pages(tx, rows.turn_edges, windows.TURNS):
+        yield from page
 
 
 def _findings(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]:
@@ -75,59 +74,57 @@ def _findings(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]
 
 
 def _rows(tx: Tx, lineage: Lineage) -> Iterator[Finding]:
-    for page in windows.pages(tx, Q.homes_of_messages, windows.ROWS, line=windows.LINE, field=windows.FIELD):
-        yield from _homes(tx, page, lineage)
-    for page in windows.pages(tx, Q.columns_of_parts, windows.ROWS, inline=windows.INLINE):
-        for row in page:
-            yield from _columns(tx, *row)
-    for page in windows.pages(tx, Q.all_prompts, windows.TURNS, inline=windows.INLINE):
-        for digest, _, body in page:
-            if body is None:
-                (body,) = tx.one(Q.get_prompt, digest=digest) or ("",)
-            if sha256(digests.bytes_of(body)).hexdigest() != digest:
-                yield wrong("prompt", digest, f"the system prompt {digest} is not what it is named by")
-    for page in windows.pages(tx, Q.heads_beside_sessions, windows.ROWS):
-        for session_id, found in page:
-            if found is None:
-                yield wrong("missing", session_id, f"the row of session {session_id} is gone")
+    for homes in windows.pages(tx, rows.message_homes, windows.ROWS, line=windows.LINE, field=windows.FIELD):
+        yield from _homes(tx, homes, lineage)
+    for parts in windows.pages(tx, rows.part_columns, windows.ROWS, inline=windows.INLINE):
+        for part in parts:
+            yield from _columns(tx, part)
+    for prompts in windows.pages(tx, rows.prompts, windows.TURNS, key="digest", inline=windows.INLINE):
+        for prompt in prompts:
+            yield from _prompt(tx, prompt)
+    for heads in windows.pages(tx, rows.heads_beside_sessions, windows.ROWS, key="session_id"):
+        for head in heads:
+            if head.row_id is None:
+                yield wrong("missing", head.session_id, f"the row of session {head.session_id} is gone")
 
 
-def _homes(tx: Tx, page: list[Row], lineage: Lineage) -> Iterator[Finding]:
+def _homes(tx: Tx, page: list[rows.MessageHomeRow], lineage: Lineage) -> Iterator[Finding]:
     """Messages of ours: a turn of their own session lists them, and their parts are numbered."""
     ours = set()
-    for message_id, session_id, text in page:
-        if not isinstance(message_id, str):
-            yield wrong("id", damage.as_text(message_id), f"the id of message {damage.as_text(message_id)} is no text")
+    for message in page:
+        if not isinstance(message.id, str):
+            shown = damage.as_text(message.id)
+            yield wrong("id", shown, f"the id of message {shown} is no text")
             continue
-        lines = windows.listing(tx, message_id, text)
+        lines = windows.listing(tx, message.id, message.entries)
         if lines:
-            ours.add(message_id)
-        if lines and not any(lineage.home(turn_id) == session_id for turn_id, _ in lines):
-            yield wrong("home", message_id, f"message {message_id} was not written in session {session_id}")
+            ours.add(message.id)
+        if lines and not any(lineage.home(turn_id) == message.session_id for turn_id, _ in lines):
+            what = f"message {message.id} was not written in session {message.session_id}"
+            yield wrong("home", message.id, what)
     if not ours:
         return
-    for message_id, count, first, last, distinct in tx.all(Q.places_of_parts, first=min(ours), last=max(ours)):
-        if message_id in ours and (first, last, distinct) != (0, count - 1, count):
-            yield wrong("index", message_id, f"the parts of message {message_id} are not numbered 0 to n-1")
+    for row in rows.part_numbers.all(tx, first=min(ours), last=max(ours)):
+        if row.message_id in ours and (row.lowest, row.highest, row.different) != (0, row.parts - 1, row.parts):
+            yield wrong("index", row.message_id, f"the parts of message {row.message_id} are not numbered 0 to n-1")
 
 
-def _columns(
-    tx: Tx,
-    part_id: str,
-    own: str,
-    right: str | None,
-    kind: str,
-    call: str | None,
-    state: str | None,
-    size: int | None,
-    data: str | None,
-) -> Iterator[Finding]:
-    if right is not None and own != right:
-        yield wrong("home", part_id, f"part {part_id} says session {own}, its message says {right}")
-    if size is None:  # no tool's
+def _columns(tx: Tx, row: rows.PartColumnsRow) -> Iterator[Finding]:
+    if row.home is not None and row.session_id != row.home:
+        yield wrong("home", row.id, f"part {row.id} says session {row.session_id}, its message says {row.home}")
+    if row.size is None:  # no tool's
         return
+    data = row.data_json
     if data is None:
-        (data,) = tx.one(Q.data_of_part, id=part_id) or ("",)
-    part = parsed(data)
-    if not isinstance(part, dict) or part.get("type") != kind or message_input.tool_columns(part) != (call, state):
-        yield wrong("columns", part_id, f"the columns of part {part_id} do not say what its data_json says")
+        (data,) = tx.one(Q.data_of_part, id=row.id) or ("",)
+    part, columns = parsed(data), (row.tool_call_id, row.tool_state)
+    if not isinstance(part, dict) or part.get("type") != row.type or tool_columns(part) != columns:
+        yield wrong("columns", row.id, f"the columns of part {row.id} do not say what its data_json says")
+
+
+def _prompt(tx: Tx, row: rows.PromptRow) -> Iterator[Finding]:
+    body = row.body
+    if body is None:
+        (body,) = tx.one(Q.get_prompt, digest=row.digest) or ("",)
+    if not rules.prompt_fits(row.digest, body):
+        yield wrong("prompt", row.digest, f"the system prompt {row.digest} is not what it is named by")

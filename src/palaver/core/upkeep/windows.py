@@ -7,10 +7,12 @@ and read one at a time.
 from __future__ import annotations
 
 from collections.abc import Iterator
+from operator import attrgetter
 from typing import Any
 
-from ...db.engine import Row, Tx
-from ...db.queries import Q, Query
+from ...db.engine import Tx
+from ...db.queries import Q
+from ..rows import R, Select
 
 ROWS, TURNS, SESSIONS = 500, 200, 50  # in a window; two at least
 INLINE = 8 << 10  # bytes of a value that is read with others; what is larger is read alone
@@ -18,15 +20,15 @@ BEFORE_ALL = -(1 << 62)  # a time, a number
 LINE, FIELD = "\x1e", "\x1f"
 
 
-def pages(tx: Tx, query: Query, size: int, **given: Any) -> Iterator[list[Row]]:
+def pages(tx: Tx, select: Select[R], size: int, *, key: str = "id", **given: Any) -> Iterator[list[R]]:
     """A table by its key, window by window. Each begins with the last key of the one before: so none is too small."""
-    after, seen = "", None
+    key_of, after, seen = attrgetter(key), "", None
     while True:
-        found = tx.all(query, after=after, limit=size, **given)
-        yield [row for row in found if row[0] != seen]
+        found = select.all(tx, after=after, limit=size, **given)
+        yield [row for row in found if key_of(row) != seen]
         if len(found) < size:
             return
-        after = seen = found[-1][0]
+        after = seen = key_of(found[-1])
 
 
 Listing = list[tuple[str, int]]  # the lines that list a message: turn and number

@@ -1,0 +1,56 @@
+"""What a handle calls that writes: each verb takes a transaction, the runtime and a session's id.
+
+The modules are imported when they are first asked for. What callers give and what a verb does first is reached through
+here, too.
+"""
+
+from ...base.lazy_import import on_demand
+
+__all__ = [
+    "begin",
+    "commit",
+    "compaction",
+    "create",
+    "late_result",
+    "lifecycle",
+    "message_input",
+    "mid_turn",
+    "moves",
+    "options",
+    "preflight",
+    "pruning",
+    "queue",
+    "recovery",
+    "rules",
+    "siblings",
+]
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from ..settle import preflight, recovery
+    from ..turn import message_input, options
+    from . import (
+        begin,
+        commit,
+        compaction,
+        create,
+        late_result,
+        lifecycle,
+        mid_turn,
+        moves,
+        pruning,
+        queue,
+        rules,
+        siblings,
+    )
+else:
+    _CORE = __name__.rpartition(".")[0]
+    __getattr__ = on_demand(
+        __name__,
+        {
+            "preflight": f"{_CORE}.settle.preflight",
+            "recovery": f"{_CORE}.settle.recovery",
+            "message_input": f"{_CORE}.turn.message_input",
+            "options": f"{_CORE}.turn.options",
+        },
+    )

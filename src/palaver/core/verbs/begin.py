@@ -1,75 +1,96 @@
-"""Beginning a turn. Mostly nothing is in the way: then one statement is lock, clock, compare-and-swap and numbers, and
-the rest goes out together. If something is (open turns, rows of another program, an archive), it starts again the
-careful way."""
+"""Beginning a turn: a new one, or one that waited and is taken up again.
+
+Mostly nothing is in the way: then one statement is lock, clock, compare-and-swap and numbers, and the rest goes out
+together. If something is (open turns, rows of another program, an archive), the transaction starts again `carefully`.
+"""
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any, NamedTuple
+from typing import NamedTuple
 
-from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from .. import counting
-from ..heads import FastPathMissed, Head, Thread
+from ...errors import Refused, TurnNotFound, TurnSealed
+from ...model import SEALED
+from .. import counting, heads
+from ..head_cache import FastPathMissed
 from ..read import previews
+from ..read.heads import Head, Thread
+from ..runtime import Runtime
 from ..settle import preflight
-from ..settle.preflight import Runtime, refuse_loose
 from ..turn import open_turn, seal, triggers
 from ..turn.message_input import NewMessage
-from ..turn.open_turn import OpenTurn
+from ..turn.open_turn import NOTHING, OpenTurn
+from ..turn.options import TurnOptions
 
-assert Q.begin_head.names == ("now", "session", "stamps", "expected")
 
-
-class Begin(NamedTuple):
+class NewTurn(NamedTuple):
     """A turn to be begun."""
 
-    session_id: str
     messages: list[NewMessage]
+    options: TurnOptions
     expected: int | None
     owner: str
-    facts: dict[str, Any]
-    granted: Callable[[str | None], dict[str, Any]]  # the snapshot of permissions, from the session's own rules
-    keep_prompt: Callable[[Tx], None]
 
 
-def begin_fast(tx: Tx, runtime: Runtime, given: Begin) -> OpenTurn:
-    session_id, messages = given.session_id, given.messages
-    found = tx.all_values(Q.begin_head, now_ms(), session_id, len(messages), given.expected)
-    if not found or found[0][5] is None:
+def begin(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn, *, carefully: bool = False) -> OpenTurn:
+    messages, expected = given.messages, given.expected
+    if carefully:
+        return _begin_carefully(tx, runtime, session_id, given)
+    taken = heads.begin(tx, session_id, timestamps=len(messages), expected=expected)
+    if taken is None:
         raise FastPathMissed
-    parent_id, revision, seq, at, looked_at, rules, has_no_preview = found[0]
-    if has_no_preview:
-        previews.put(tx, session_id, messages)
-    head = Head(session_id, parent_id, revision, seq, at, looked_at, None, None, 0)
-    if not runtime.scans.is_fresh(session_id, tx.generation(closely=given.expected is not None)):
-        refuse_loose(tx, runtime, head, given.expected)
-    return _begin(tx, head, given, rules, runtime.head_cache.thread(tx, session_id, parent_id, seq - 1))
+    head, rules, has_preview = taken
+    if not has_preview:
+        heads.keep_preview(tx, session_id, previews.of(messages))
+    preflight.refuse_loose(tx, runtime, head, expected)
+    return _begin(tx, head, given, rules, runtime.head_cache.thread(tx, session_id, head.turn_id, head.event_seq - 1))
 
 
-def begin_carefully(tx: Tx, runtime: Runtime, given: Begin) -> OpenTurn:
+def _begin_carefully(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn) -> OpenTurn:
     head = preflight.ready(
         tx,
         runtime,
-        given.session_id,
+        session_id,
         expected=given.expected,
         timestamps=len(given.messages),
         preview=previews.of(given.messages),
         moving_on=True,
     )
-    row = tx.one(Q.get_permissions, session=given.session_id)
-    return _begin(tx, head, given, row[0] if row else None, None)
+    (rules,) = tx.one(Q.get_permissions, session=session_id) or (None,)
+    return _begin(tx, head, given, rules, None)
 
 
-def _begin(tx: Tx, head: Head, given: Begin, rules: str | None, thread: Thread | None) -> OpenTurn:
-    given.keep_prompt(tx)
-    facts = given.facts | given.granted(rules)
+def _begin(tx: Tx, head: Head, given: NewTurn, rules: str | None, thread: Thread | None) -> OpenTurn:
+    options = given.options
+    options.keep_prompt(tx)
+    facts = options.in_force(rules)
     turn = open_turn.begin(tx, head, given.messages, owner=given.owner, facts=facts, thread=thread)
     usage = seal.usage_of(given.messages)
-    if usage is not open_turn.NOTHING:  # of answers that came with the question
-        counting.refuse_overflow(tx, head.session_id, turn.thread, open_turn.NOTHING, usage)
+    if usage is not NOTHING:  # of answers that came with the question
+        counting.refuse_overflow(tx, head.session_id, turn.thread, NOTHING, usage)
         seal.add_usage(tx, head.session_id, usage)
-    if given.facts:
-        triggers.deliver(tx, head.session_id, turn.id, facts.get("trigger"), triggers.payload(given.messages))
+    if options.trigger is not None:
+        triggers.deliver(tx, head.session_id, turn.id, options.trigger, triggers.payload(given.messages))
+    return turn
+
+
+def resume(tx: Tx, _: Runtime, session_id: str, turn_id: str, owner: str) -> OpenTurn:
+    """Take a waiting turn up again: its owner is whoever asks."""
+    head = heads.lock(tx, session_id, timestamps=0)
+    if head.deleted_at is not None:  # an archived session's open turns may go on
+        preflight.refuse_closed(head)
+    turn = open_turn.load(tx, turn_id)
+    if turn.session_id != session_id:
+        raise TurnNotFound(turn_id, f"it belongs to session {turn.session_id}")
+    if turn.status in SEALED:
+        raise TurnSealed(turn_id, turn.status)
+    if turn.status != "waiting":
+        raise Refused(f"turn {turn_id} is {turn.status}: its writer is alive; only waiting turns are resumed")
+    if tx.run(Q.set_status, status="streaming", owner=owner, turn=turn_id, fence=turn.fence) != 1:
+        raise open_turn.sealed_error(tx, turn_id)
+    turn.fence += 1
+    turn.status = "streaming"
+    head = heads.lock(tx, session_id, timestamps=0)
+    open_turn.record_event(tx, head, "resume", turn.begin_seq, {"turn": turn_id})
     return turn

@@ -8,16 +8,21 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
+from ...aisdk.parts import COMPACTION
 from ...base import arguments, exact_json
 from ...db.engine import Tx
-from ...db.queries import Q
 from ...errors import BadValue, NotOnPath, TurnNotFound
-from .. import counting, damage
-from ..heads import Head
+from ...model import TurnInfo
+from .. import counting, rows
+from ..foreign import adopt, hidden_stamps
+from ..read import turns
+from ..read.heads import Head
+from ..read.summaries import KIND
+from ..runtime import Runtime
+from ..settle import preflight
 from ..turn import message_input, seal
-from ..turn.open_turn import OpenTurn
+from ..turn.seal import Sealed
 
-KIND = "compaction"
 COUNTS = (
     "tokens_before", "tokens_after", "summary_tokens", "summarization_input_tokens", "summarization_output_tokens",
     "duration_ms",
@@ -70,24 +75,39 @@ class Scope(NamedTuple):
 
 
 def scope(tx: Tx, head: Head, keep_from: str | None) -> Scope:
-    path = [(row[0], row[1]) for row in tx.all(Q.path_kinds, turn=head.turn_id)]
+    path = rows.path_kinds.all(tx, turn=head.turn_id)
     if not path:
         raise BadValue("nothing was said yet: there is nothing to summarise")
-    order = [turn_id for turn_id, _ in path]
+    order = [turn.id for turn in path]
     if keep_from is None:
         end = len(order)
     elif keep_from not in order:
-        if tx.one(Q.parent_of, turn=keep_from) is None:
+        if rows.parent_of.one(tx, turn=keep_from) is None:
             raise TurnNotFound(keep_from)
         raise NotOnPath(keep_from, head.session_id)
     else:
         end = order.index(keep_from)
     if end == 0:
         raise BadValue("everything would be kept: name a later turn as keep_from")
-    return Scope(order[end - 1], keep_from, sum(kind != KIND for _, kind in path[:end]))
+    return Scope(order[end - 1], keep_from, sum(turn.kind != KIND for turn in path[:end]))
 
 
-def write(tx: Tx, head: Head, given: Compaction, which: Scope) -> OpenTurn:
+def compact(
+    tx: Tx, runtime: Runtime, session_id: str, said: Compaction, keep_from: str | None, expected: int | None
+) -> TurnInfo:
+    """Let a summary stand for what was said before; the head moves to its turn."""
+    head = preflight.ready(tx, runtime, session_id, expected=expected, timestamps=1, moving_on=True)
+    head = adopt.adopt_beside(tx, head) if expected is None else head
+    turn = write(tx, head, said, scope(tx, head, keep_from))
+    head = seal.advance_head(tx, head, turn, kind="compact")
+    if head.open_turns:
+        hidden_stamps.hide_open_turns(tx, head)
+    row = rows.turn.one(tx, turn=turn.id)
+    assert row is not None
+    return turns.info(row)
+
+
+def write(tx: Tx, head: Head, given: Compaction, which: Scope) -> Sealed:
     """The compaction's turn on the head, sealed. The caller moves the head to it."""
     data = {
         "summary": given.summary,
@@ -103,9 +123,9 @@ def write(tx: Tx, head: Head, given: Compaction, which: Scope) -> OpenTurn:
         "overflow": given.overflow,
         "metadata": given.metadata,
     }
-    part = {"type": message_input.COMPACTION, "data": {key: value for key, value in data.items() if value is not None}}
+    part = {"type": COMPACTION, "data": {key: value for key, value in data.items() if value is not None}}
     message = message_input.compaction_message(part, _usage(given))
-    return seal.commit(tx, head, [], [message], kind=KIND, parent_id=head.turn_id)
+    return seal.commit(tx, head, [message], kind=KIND, parent_id=head.turn_id)
 
 
 def _usage(given: Compaction) -> dict[str, Any]:
@@ -115,16 +135,3 @@ def _usage(given: Compaction) -> dict[str, Any]:
         "output": given.counts.get("summarization_output_tokens", 0),
     }
     return {"usage": used} if any(used.values()) else {}
-
-
-def details(parts: list[str]) -> dict[str, Any] | None:
-    """The fields of a compaction, from the parts of its message."""
-    for text in parts:
-        part = damage.parsed(text)
-        if (
-            isinstance(part, dict)
-            and part.get("type") == message_input.COMPACTION
-            and isinstance(part.get("data"), dict)
-        ):
-            return part["data"]  # type: ignore[no-any-return]
-    return None

@@ -5,42 +5,44 @@ from __future__ import annotations
 from typing import Any
 
 from ...base import exact_json
-from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import ChunkError, Refused
 from ...model import Usage
-from .. import heads
-from ..foreign import adopt, hidden_stamps
-from ..foreign.adopt import ScanLog
+from .. import heads, rows
+from ..facts import IN_MEMORY, TurnFacts
+from ..foreign import hidden_stamps
+from ..read.replay import new_fold, replay
+from ..runtime import Runtime
+from ..settle import landing
 from ..turn import open_turn, response, seal
-from ..turn.open_turn import OWN_FACTS, OpenTurn
+from ..turn.open_turn import NOTHING, OpenTurn
 from . import compaction
 from .compaction import Compaction
 
 
 def compact(
-    tx: Tx, scans: ScanLog, state: OpenTurn, said: Compaction, keep_from: str | None
+    tx: Tx, runtime: Runtime, turn: OpenTurn, said: Compaction, keep_from: str | None
 ) -> tuple[OpenTurn, list[str]] | None:
     """Seal an open turn at its last finished step, write the summary after it, and begin the turn that goes on; beside
     it, the chunks that are left over. None: somebody else moved the head first."""
-    owner = (tx.one(Q.get_turn, turn=state.id) or ())[20]
-    heads.lock(tx, state.session_id, timestamps=0)  # numbers go on after those of the chunks that are taken back
-    rest = cut_back(tx, state)
-    moved = heads.seal(tx, state.session_id, state.id, expected=state.base_revision, fence=state.fence)
-    if moved is None:
+    row = rows.turn.one(tx, turn=turn.id)
+    owner = row.owner if row else None
+    heads.lock(tx, turn.session_id, timestamps=0)  # numbers go on after those of the chunks that are taken back
+    rest = cut_back(tx, turn)
+    if landing.land(tx, runtime, turn, "completed", turn.begin_seq) is None:
         return None
-    found = adopt.look(tx, moved.head, scans)
-    seal.freeze(tx, state, "completed", (lambda: adopt.take_entries(tx, state, found)) if found else None)
-    seal.touch(tx, state.session_id, state.facts, now_ms())
-    moved.log(tx, "seal")
-    head = heads.lock(tx, state.session_id, timestamps=1)
-    seal.advance_head(tx, head, compaction.write(tx, head, said, compaction.scope(tx, head, keep_from)), kind="compact")
-    head = heads.lock(tx, state.session_id, timestamps=0)
+    head = heads.lock(tx, turn.session_id, timestamps=1)
+    summary = compaction.write(tx, head, said, compaction.scope(tx, head, keep_from))
+    seal.advance_head(tx, head, summary, kind="compact")
+    head = heads.lock(tx, turn.session_id, timestamps=0)
     if head.open_turns:
         hidden_stamps.hide_open_turns(tx, head)
-    kept = {key: value for key, value in state.facts.items() if key not in OWN_FACTS}
-    return open_turn.begin(tx, head, [], owner=owner, facts=kept | {"continues": state.id}), rest
+    facts: TurnFacts = turn.facts.copy()
+    for key in IN_MEMORY:
+        facts.pop(key, None)  # type: ignore[misc]
+    facts["continues"] = turn.id
+    return open_turn.begin(tx, head, [], owner=owner, facts=facts), rest
 
 
 def cut_back(tx: Tx, turn: OpenTurn) -> list[str]:
@@ -72,19 +74,18 @@ def _is_end(text: str) -> bool:
 
 
 def _take_back(tx: Tx, turn: OpenTurn, events: list[tuple[object, ...]]) -> None:
-    fold = open_turn.new_fold(turn.facts)
-    turn.chunks = open_turn.replay(fold, events)
+    fold = new_fold(turn.facts)
+    turn.chunks = replay(fold, events)
     turn.replace_fold(fold)
     gone, turn.part_ids = turn.part_ids[len(fold.parts) :], turn.part_ids[: len(fold.parts)]
     for part_id in gone:
         tx.defer(Q.delete_part, id=part_id)
     turn.rows = {}
-    if not turn.told and turn.usage != open_turn.NOTHING:  # tokens that streamed in move on with their step
-        left = Usage.from_metadata(exact_json.parse(turn.given_metadata)) or open_turn.NOTHING
+    if not turn.told and turn.usage != NOTHING:  # tokens that streamed in move on with their step
+        left = Usage.from_metadata(exact_json.parse(turn.given_metadata)) or NOTHING
         response.count_usage(tx, turn, left, turn.cost)
     kept = [entry for entry in turn.entries if not (entry.kind == "result" and entry.ref in gone)]
     if len(kept) < len(turn.entries):
-        turn.entries, turn.messages = [], 0
-        tx.defer(Q.drop_entries, turn=turn.id)
+        turn.drop_entries(tx)
         for entry in kept:
             turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)

@@ -7,14 +7,18 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue, NotOnPath, TurnNotFound
-from ..heads import Head
+from .. import rows
+from ..read import summaries
+from ..read.heads import Head
+from ..runtime import Runtime
+from ..settle import preflight
 from ..turn import open_turn
-from . import compaction
 
 
-def prune(tx: Tx, head: Head, before: str | None, keep: int | None) -> int:
+def prune(tx: Tx, runtime: Runtime, session_id: str, before: str | None, keep: int | None) -> int:
     """Stamp the tool outputs of turns before one, or of all but the last few; how many."""
-    order = [row[0] for row in tx.all(Q.path_kinds, turn=head.turn_id) if row[1] != compaction.KIND]
+    head = preflight.ready(tx, runtime, session_id, timestamps=0)
+    order = [turn.id for turn in rows.path_kinds.all(tx, turn=head.turn_id) if turn.kind != summaries.KIND]
     count = 0
     for turn_id in order[: _end(tx, head, order, before, keep)]:
         for (part_id,) in tx.all(Q.prunable_parts, turn=turn_id):
@@ -33,7 +37,7 @@ def _end(tx: Tx, head: Head, order: list[str], before: str | None, keep: int | N
         return max(0, len(order) - keep)
     assert before is not None
     if before not in order:
-        if tx.one(Q.parent_of, turn=before) is None:
+        if rows.parent_of.one(tx, turn=before) is None:
             raise TurnNotFound(before)
         raise NotOnPath(before, head.session_id)
     return order.index(before)

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from ...base import exact_json, ids
 from ...base.clock import now_ms
-from ...db.engine import Row, Tx
+from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import (
     MessageCancelled,
@@ -22,17 +22,20 @@ from ...errors import (
     SessionDeleted,
     SessionNotFound,
 )
-from ...model import SEALED
-from .. import heads, metadata
-from ..heads import Head
-from ..read import previews, transcript
+from ...model import SEALED, Queued
+from .. import facts as turn_facts
+from .. import heads, metadata, rows
+from ..facts import TurnFacts
+from ..read import previews, sessions, transcript
+from ..read.heads import Head, thread_of
+from ..read.unsettled import has_dead
+from ..rows import QueuedRow
+from ..runtime import Runtime
 from ..settle import preflight, recovery, requeue
-from ..settle.preflight import Runtime
 from ..turn import open_turn, triggers
 from ..turn.message_input import NewMessage
 from ..turn.open_turn import OpenTurn
-
-_SENT = requeue.SENT
+from ..turn.options import TurnOptions
 
 
 class Place(NamedTuple):
@@ -43,42 +46,55 @@ class Place(NamedTuple):
     queued_at: int
 
 
-def enqueue(tx: Tx, session_id: str, message: NewMessage, facts: dict[str, Any]) -> Place:
-    exact_json.check({_SENT: facts})  # as they are kept while the turn runs: what could not be claimed is not taken
+def enqueue(tx: Tx, _: Runtime, session_id: str, message: NewMessage, options: TurnOptions) -> Queued:
+    """Send a message that waits its turn. The same id and content again is the same message."""
+    options.keep_prompt(tx)
+    place = _enqueue(tx, session_id, message, options.facts())
+    (shown,) = [each for each in _shown(tx, place.turn_id) if each["id"] == place.id]
+    return Queued(place.id, place.turn_id, place.queued_at, shown)
+
+
+def waiting(tx: Tx, session_id: str) -> list[Queued]:
+    """What waits, first come first."""
+    sessions.require(tx, session_id)
+    return [
+        Queued(queued.id, queued.turn_id, queued.queued_at, shown)
+        for queued in rows.pending.all(tx, session=session_id)
+        for shown in _shown(tx, queued.turn_id)
+    ]
+
+
+def _shown(tx: Tx, turn_id: str) -> list[dict[str, Any]]:
+    return [message.ui() for message in transcript.read_turn(tx, turn_id)]
+
+
+def _enqueue(tx: Tx, session_id: str, message: NewMessage, facts: TurnFacts) -> Place:
+    exact_json.check({"as_sent": facts})  # as they are kept while the turn runs: what could not be claimed is not taken
     key, content = message.client_id or message.id, triggers.payload([message])
-    known = tx.one(Q.find_queued, session=session_id, id=key)
+    known = rows.queued.one(tx, session=session_id, id=key)
     if known is not None:
-        if known[2] != content:
+        if known.payload != content:
             raise QueueConflict(session_id, key)
-        return Place(key, known[1], known[3])
+        return Place(key, known.turn_id, known.queued_at)
     head = heads.lock(tx, session_id, timestamps=1)
     heads.refuse_gone(head)
     preflight.refuse_closed(head)
-    turn = OpenTurn(ids.mint(ids.TURN), session_id, None, heads.Thread(), -1, head.event_seq, facts=facts)
-    triggers.deliver(tx, session_id, turn.id, facts.get("trigger"), content)
+    turn_id = ids.mint(ids.TURN)
+    triggers.deliver(tx, session_id, turn_id, facts.get("trigger"), content)
     tx.defer(
         Q.insert_pending_turn,
-        id=turn.id,
+        id=turn_id,
         session=session_id,
         begin_seq=head.event_seq,
         now=head.last_at,
         facts=exact_json.encode(facts),
     )
-    open_turn.write_messages(tx, turn, [message], last_at=head.last_at)
+    open_turn.write_messages(tx, turn_id, session_id, [message], last_at=head.last_at)
     text = metadata.splice(message.metadata, "queued_at", str(head.last_at))
     tx.defer(Q.set_message_metadata, id=message.id, metadata=text, now=head.last_at)
-    tx.defer(Q.insert_queued, session=session_id, id=key, turn=turn.id, payload=content, at=head.last_at)
-    open_turn.record_event(tx, head, "enqueue", turn, {"turn": turn.id, "id": key})
-    return Place(key, turn.id, head.last_at)
-
-
-def waiting(tx: Tx, session_id: str) -> list[tuple[Place, transcript.Message]]:
-    """What waits, first come first."""
-    found = []
-    for key, turn_id, queued_at, _ in tx.all(Q.pending, session=session_id):
-        for message in transcript.read_turn(tx, turn_id):
-            found.append((Place(key, turn_id, queued_at), message))
-    return found
+    tx.defer(Q.insert_queued, session=session_id, id=key, turn=turn_id, payload=content, at=head.last_at)
+    open_turn.record_event(tx, head, "enqueue", head.event_seq, {"turn": turn_id, "id": key})
+    return Place(key, turn_id, head.last_at)
 
 
 def claim(
@@ -86,59 +102,61 @@ def claim(
     runtime: Runtime,
     session_id: str,
     key: str | None,
-    *,
-    owner: str,
+    options: TurnOptions,
     expected: int | None,
-    facts: dict[str, Any],
+    owner: str,
 ) -> OpenTurn | None:
     """Begin the first message in line, or the one that is named. None: nothing waits."""
+    facts = options.of_session(tx, session_id)
     _look_around(tx, runtime, session_id)
     if expected is not None:
         preflight.refuse_moved(tx, runtime, session_id, expected)
-    row = _first(tx, session_id) if key is None else _named(tx, session_id, key)
-    if row is None:
+    first = rows.pending.one(tx, session=session_id) if key is None else _named(tx, session_id, key)
+    if first is None:
         return None
     head = preflight.ready(tx, runtime, session_id, expected=expected, timestamps=1, moving_on=True)
-    return _begin(tx, head, row[1], owner, facts)
+    turn = _begin(tx, head, first.turn_id, owner, facts)
+    options.keep_prompt(tx)
+    return turn
 
 
 def _look_around(tx: Tx, runtime: Runtime, session_id: str) -> None:
-    """What a dead process had begun waits again before anybody scans what waits. Changes nothing else."""
-    row = tx.one(Q.session_stamps, session=session_id)
-    if row is None:
+    """What a dead process had begun waits again before anybody looks what waits. Changes nothing else."""
+    stamps = rows.session_stamps.one(tx, session=session_id)
+    if stamps is None:
         raise SessionNotFound(session_id)
-    if row[2] is not None:
+    if stamps.deleted_at is not None:
         raise SessionDeleted(session_id)
-    if row[1] is not None:
+    if stamps.archived_at is not None:
         raise SessionArchived(session_id)
-    if recovery.has_dead(tx, session_id, runtime.is_dead):
+    if has_dead(tx, session_id, runtime.is_dead):
         recovery.recover(tx, heads.lock(tx, session_id, timestamps=0), runtime.is_dead)
 
 
-def _first(tx: Tx, session_id: str) -> Row | None:
-    return tx.one(Q.pending, session=session_id)
-
-
-def _named(tx: Tx, session_id: str, key: str) -> Row:
-    row = tx.one(Q.find_queued, session=session_id, id=key)
-    if row is None:
+def _named(tx: Tx, session_id: str, key: str) -> QueuedRow:
+    queued = rows.queued.one(tx, session=session_id, id=key)
+    if queued is None:
         raise MessageNotFound(key, "queue() lists what waits")
-    if row[5] != "pending":
-        raise _gone(row)
-    return row
+    if queued.status != "pending":
+        raise _gone(queued)
+    return queued
 
 
-def _gone(row: Row) -> MessageCancelled | MessageFired:
-    if row[5] in SEALED and requeue.CANCELLED in exact_json.parse(row[7]):
-        return MessageCancelled(row[0])
-    return MessageFired(row[0], row[1])
+def _gone(queued: QueuedRow) -> MessageCancelled | MessageFired:
+    if queued.status in SEALED and "cancelled_at" in exact_json.parse(queued.facts_json):
+        return MessageCancelled(queued.id)
+    return MessageFired(queued.id, queued.turn_id)
 
 
-def _begin(tx: Tx, head: Head, turn_id: str, owner: str, facts: dict[str, Any]) -> OpenTurn:
-    thread = heads.thread_of(tx, head.turn_id)
-    stored = exact_json.parse((tx.one(Q.get_turn, turn=turn_id) or ())[23])
-    told = stored.get("metadata", {}) | facts.get("metadata", {})
-    facts = stored | facts | ({"metadata": told} if told else {}) | {_SENT: stored}
+def _begin(tx: Tx, head: Head, turn_id: str, owner: str, given: TurnFacts) -> OpenTurn:
+    thread, pending = thread_of(tx, head.turn_id), rows.turn.one(tx, turn=turn_id)
+    assert pending is not None
+    sent = turn_facts.read(pending.facts_json, turn_id)
+    told = sent.get("metadata", {}) | given.get("metadata", {})
+    facts: TurnFacts = sent | given
+    if told:
+        facts["metadata"] = told
+    facts["as_sent"] = sent
     tx.run(
         Q.claim_turn,
         turn=turn_id,
@@ -158,22 +176,22 @@ def _begin(tx: Tx, head: Head, turn_id: str, owner: str, facts: dict[str, Any]) 
         tx.defer(Q.restamp_message, id=message_id, metadata=said, at=head.last_at, now=now_ms())
     tx.defer(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
     turn = open_turn.load(tx, turn_id)
-    open_turn.record_event(tx, head, "begin", turn, {"turn": turn_id, "parent": head.turn_id})
+    open_turn.record_event(tx, head, "begin", turn.begin_seq, {"turn": turn_id, "parent": head.turn_id})
     return turn
 
 
 def cancel(tx: Tx, runtime: Runtime, session_id: str, key: str) -> bool:
     """Take a message back. False: it was cancelled before. What was fired cannot be."""
     _look_around(tx, runtime, session_id)
-    row = tx.one(Q.find_queued, session=session_id, id=key)
-    if row is None:
+    queued = rows.queued.one(tx, session=session_id, id=key)
+    if queued is None:
         raise MessageNotFound(key, "queue() lists what waits")
-    if row[5] != "pending":
-        gone = _gone(row)
+    if queued.status != "pending":
+        gone = _gone(queued)
         if isinstance(gone, MessageFired):
             raise gone
         return False
     head = heads.lock(tx, session_id, timestamps=0)
-    requeue.entomb(tx, head, row[1])
-    open_turn.record_event(tx, head, "cancel", None, {"turn": row[1], "id": key})
+    requeue.entomb(tx, head, queued.turn_id)
+    open_turn.record_event(tx, head, "cancel", None, {"turn": queued.turn_id, "id": key})
     return True

@@ -9,13 +9,12 @@ from typing import Any
 
 import psycopg
 
+from .. import schema
 from ..engine import Row
-from ..queries import Query, schema
-from . import dialect
+from ..queries import Query
+from .dialect import TYPES
 
 _INSERT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) (VALUES \(|SELECT )(.*)")
-_TABLE = re.compile(r"CREATE TABLE (\w+) \((.*)\)", re.DOTALL)
-_COLUMN = re.compile(r'^\s*("?\w+"?)\s+(TEXT|BIGINT|DOUBLE PRECISION|BYTEA)', re.MULTILINE)
 _PARAM = re.compile(r"\$(\d+)\b")
 _PLAIN = {str: "TEXT", int: "BIGINT", float: "DOUBLE PRECISION", bytes: "BYTEA"}
 
@@ -59,18 +58,11 @@ def _kind_of(name: str, rows: Sequence[dict[str, Any]]) -> str:
 def _types_of_parameters(text: str) -> dict[int, str]:
     found = _INSERT.match(text)
     assert found, text
-    columns = [name.strip() for name in found[2].split(",")]
-    types = _columns()[found[1]]
+    table, listed, _, values = found.groups()
+    types = {column.quoted: TYPES[column.type] for column in schema.current().tables[table].columns}
     kinds: dict[int, str] = {}
-    for column, value in zip(columns, found[4].split(","), strict=False):
+    for column, value in zip(listed.split(","), values.split(","), strict=False):
         place = _PARAM.fullmatch(value.strip().rstrip(")").strip())
         if place:
-            kinds.setdefault(int(place[1]), types[column])
+            kinds.setdefault(int(place[1]), types[column.strip()])
     return kinds
-
-
-@cache
-def _columns() -> dict[str, dict[str, str]]:
-    """The types of every table's columns."""
-    tables = (_TABLE.match(statement) for statement in dialect.schema(schema()))
-    return {table[1]: dict(_COLUMN.findall(table[2])) for table in tables if table}

@@ -106,7 +106,7 @@ class PostgresDatabase:
         with ExitStack() as stack, _as_asked():
             connection = stack.enter_context(closing(self.pool.connect()))
             connection.execute("BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY")
-            connection.execute(self._reading.encode())
+            connection.execute(self._asking.encode())
             cursor = stack.enter_context(closing(connection.cursor("asked")))  # one statement, and no other behind it
             cursor.itersize = _ROWS
             cursor.execute(text.encode())
@@ -202,7 +202,7 @@ class PostgresDatabase:
             f'"{schema}"', self.timeout, self._soft, pooler=self.has_pooler, citus=self.has_citus
         )
         self.look = looking(names_node=self.has_pooler or self.has_citus)
-        self._reading = settings.of_reading()
+        self._reading, self._asking = settings.of_reading(), settings.of_asking()
         self._writing: dict[tuple[str, bool], list[Step]] = {
             (level, hint): [
                 (text, ())

@@ -8,12 +8,10 @@ from typing import TYPE_CHECKING
 
 from ...base.clock import monotonic
 from ..engine import Tx
-from ..queries import Q, Query
+from ..queries import Q
 
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
-
-_CLOCK = Query("server_clock", "SELECT (extract(epoch FROM clock_timestamp()) * 1000)::bigint")
 
 
 class Leases:
@@ -41,8 +39,8 @@ class Leases:
                 self._until = until
 
     def is_dead(self, tx: Tx, owner: str) -> bool:
-        row = tx.one(Q.lease_of, id=owner)
-        return row is None or row[0] is None or int(row[0]) < _now(tx)
+        (until,) = tx.one(Q.lease_of, id=owner) or (None,)
+        return until is None or int(until) < _now(tx)
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:
         self._until = 0.0
@@ -52,6 +50,5 @@ class Leases:
 
 
 def _now(tx: Tx) -> int:
-    row = tx.one(_CLOCK)
-    assert row is not None
-    return int(row[0])
+    ((now,),) = tx.all(Q.server_clock)
+    return int(now)

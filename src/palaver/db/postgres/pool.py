@@ -37,9 +37,9 @@ class Pool:
     def is_closed(self) -> bool:
         return self._closed.is_set()
 
-    def connect(self) -> psycopg.Connection[Row]:
-        """A new connection. While the server is away it is tried again, until the timeout."""
-        deadline = monotonic() + self._timeout
+    def connect(self, *, once: bool = False) -> psycopg.Connection[Row]:
+        """A new connection. While the server is away it is tried again, until the timeout; or once."""
+        deadline = monotonic() + (0 if once else self._timeout)
         while True:
             try:
                 return self._address.connect(self._timeout)
@@ -64,7 +64,8 @@ class Pool:
         try:
             if self.settings is not None and not self._has_pooler:
                 connection.execute(self.settings.at_connect().encode())
-            node = node or node_of(connection)[0]
+            if node is None:
+                node, _ = node_of(connection)
         except psycopg.Error as error:
             connection.close()
             raise explain(error, self._name, self._timeout) from error

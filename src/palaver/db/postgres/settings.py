@@ -4,14 +4,18 @@ The path is set inside every transaction, for it alone: behind a pooler the next
 else's. On a connection of our own everything is set at its beginning, too; then the plans that the server keeps stay
 good from one transaction to the next.
 
+Named statements go by an index: a planner that has no statistics yet, or made its plan while the tables were small,
+would read and sort whole ones. A statement that reads everything says `-- plan: free` and gets the server's own choice,
+made anew each time; so does a person's own SELECT.
+
 A setting that is made by a function call stays on the server that is asked. Citus passes on `SET LOCAL` to the workers,
 where the rows are locked and the commits wait; so where it is in the database, a write says these two once more.
 """
 
 from __future__ import annotations
 
-# Everything here goes by an index; a planner that has no statistics yet would read and sort whole tables.
-_PLANS = {f"enable_{way}": "off" for way in ("seqscan", "hashjoin", "mergejoin", "sort")} | {"jit": "off"}
+_WAYS = ("enable_seqscan", "enable_hashjoin", "enable_mergejoin", "enable_sort")
+_BY_INDEX = dict.fromkeys(_WAYS, "off")
 
 
 class Settings:
@@ -19,11 +23,13 @@ class Settings:
         patience = max(1, round(timeout * 1000))
         self._patience, self._longest = str(patience), str(patience + patience // 4 + 1)
         self._path, self._level = path, level
-        self._lasting = _PLANS | {"lock_timeout": self._patience}
+        common = {"jit": "off", "lock_timeout": self._patience}
         if citus:
-            self._lasting |= {"citus.propagate_set_commands": "local"}
+            common |= {"citus.propagate_set_commands": "local"}
         self._has_citus = citus
+        self._lasting = _BY_INDEX | common
         self._local = self._lasting if pooler else {}
+        self._asking = common if pooler else {}
 
     def at_connect(self) -> str:
         """For a connection that nobody shares."""
@@ -34,6 +40,10 @@ class Settings:
         done. A writer waits for locks, and no longer than it may. So does a reader; its clock runs a little longer, so
         that who is stopped by it was not waiting for anybody."""
         return _statement({"search_path": self._path, **self._local, "statement_timeout": self._longest}, "true")
+
+    def of_asking(self) -> str:
+        """The same for a person's own SELECT, which is planned as the server sees fit."""
+        return _statement({"search_path": self._path, **self._asking, "statement_timeout": self._longest}, "true")
 
     def of_writing(self, level: str, channel: str | None) -> str:
         """With a hint for those who watch, which is sent with the commit."""
@@ -50,3 +60,8 @@ class Settings:
 def _statement(values: dict[str, str], local: str) -> str:
     """Every value is ours: names of settings, numbers, and a schema's name that we made."""
     return "SELECT " + ", ".join(f"set_config('{name}', '{value}', {local})" for name, value in values.items())
+
+
+# From the next statement on, in this transaction.
+BY_INDEX = _statement(_BY_INDEX | {"plan_cache_mode": "auto"}, "true")
+FREE = _statement(dict.fromkeys(_WAYS, "on") | {"plan_cache_mode": "force_custom_plan"}, "true")

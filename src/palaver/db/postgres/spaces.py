@@ -16,9 +16,9 @@ from psycopg import errors as pg
 
 from ...base.clock import now_ms
 from ...errors import BadValue, NotAStore, Refused, SchemaMismatch, SchemaTooNew
+from .. import schema
 from ..engine import Row
 from ..migrate import VERSION
-from ..queries import migrations, schema
 from . import dialect, sharing
 from .nodes import HAS_CITUS
 
@@ -33,7 +33,6 @@ _DIRECTORY = (
 _SEEN = f"SELECT to_regclass('palaver.spaces') IS NOT NULL, {HAS_CITUS}"
 _ORPHANS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^palaver_[0-9a-f]{12}$' ORDER BY nspname LIMIT 1"
 _AT_ONCE = (pg.UniqueViolation, pg.DuplicateSchema, pg.DuplicateTable, pg.DeadlockDetected)
-_TABLES = re.compile(r"CREATE TABLE (\w+)")
 _T = TypeVar("_T")
 
 Connection = psycopg.Connection[Row]
@@ -142,10 +141,10 @@ def _seen(connection: Connection) -> tuple[bool, bool]:
 
 def _refuse_lost_directory(connection: Connection, where: str) -> None:
     """Spaces that no line names any more would be taken for new ones, and empty."""
-    found = connection.execute(_ORPHANS).fetchone()
-    if found:
+    for (schema_name,) in connection.execute(_ORPHANS).fetchall():
         raise SchemaMismatch(
-            f"{where}: the table palaver.spaces is gone, but the space in schema {found[0]} is there; restore the table"
+            f"{where}: the table palaver.spaces is gone, but the space in schema {schema_name} is there; "
+            "restore the table"
         )
 
 
@@ -171,10 +170,10 @@ def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
 
 
 def _migrate(connection: Connection, where: str, space: SpaceInfo) -> None:
-    files = migrations()
+    files = schema.migrations()
     if space.version == 0:
         connection.execute(f'CREATE SCHEMA "{space.schema}"')
-        texts = [schema()]
+        texts = [schema.text()]
     else:
         texts = [text for _, text in files[space.version :]]
     connection.execute("SELECT set_config('search_path', %s, true)", (f'"{space.schema}"',))
@@ -204,7 +203,8 @@ def drop(connection: Connection, name: str) -> None:
         ).fetchone()
         if row is None:
             raise NotAStore(f"there is no space {name}")
-        connection.execute(f'DROP SCHEMA "{row[0]}" CASCADE')
+        (schema_name,) = row
+        connection.execute(f'DROP SCHEMA "{schema_name}" CASCADE')
         connection.execute("DELETE FROM palaver.spaces WHERE name = %s", (name,))
 
 
@@ -224,9 +224,9 @@ def copy(connection: Connection, where: str, source: str, target: str) -> SpaceI
         connection.execute(f'CREATE SCHEMA "{made.schema}"')
         connection.execute("SELECT set_config('search_path', %s, true)", (f'"{made.schema}"',))
         with connection.pipeline():
-            for statement in dialect.schema(schema()):
+            for statement in dialect.schema(schema.text()):
                 connection.execute(statement)
-        for table in _TABLES.findall(schema()):
+        for table in schema.current().tables:
             if table != "owners":  # nobody writes here yet
                 connection.execute(f'INSERT INTO {table} SELECT * FROM "{found.schema}".{table}')
     return made

@@ -48,7 +48,7 @@ class Streams:
             taken = self._taken(rows)
         except Exception as error:
             raise self._failure(error) from error
-        return [int((chunk[0], chunk[1]) in taken) for chunk, _ in rows]
+        return [int((session_id, seq) in taken) for (session_id, seq, *_), _ in rows]
 
     def _failure(self, error: Exception) -> Exception:
         if is_unsure(error):
@@ -69,7 +69,7 @@ class Streams:
 
     def _step(self, rows: Sequence[ChunkRow]) -> Step:
         columns = [list(column) for column in zip(*(chunk for chunk, _ in rows), strict=True)]
-        parts = [(*chunk[:2], *part) for chunk, part in rows if part is not None]
+        parts = [(session_id, seq, *part) for (session_id, seq, *_), part in rows if part is not None]
         if not parts:
             return self._chunks, columns
         return self._chunks_and_parts, columns + [list(column) for column in zip(*parts, strict=True)]

@@ -21,6 +21,7 @@ from .dialect import LOCK
 from .errors import TRANSLATED, is_lost, is_unsure, not_done
 from .nodes import WHICH, Ticket, here
 from .pipeline import Pipeline, Result, Step
+from .settings import BY_INDEX, FREE
 
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
@@ -49,7 +50,7 @@ class Statements:
         self._db = db
         self._dialect = db.dialect
         self._link: Pipeline
-        self._begun = self._is_fresh = self._has_strangers = False
+        self._begun = self._is_fresh = self._has_strangers = self._is_free = False
         self._waiting: list[Step] = []
 
     def all(self, query: Query, **params: Any) -> list[Row]:
@@ -65,6 +66,7 @@ class Statements:
     def run_many(self, query: Query, rows: Sequence[dict[str, Any]]) -> int:
         if len(rows) < _MANY:
             return sum(self.run(query, **row) for row in rows)
+        self._plan(False)
         if self._waiting or not self._begun:
             self._send()
         return bulk.insert(self._link.connection, query, self._dialect(query).text, rows)
@@ -92,10 +94,17 @@ class Statements:
         return None
 
     def _queue(self, query: Query, values: Sequence[Any]) -> None:
-        text, locks = self._dialect(query)
+        text, locks, is_free = self._dialect(query)
+        self._plan(is_free)
         if locks is not None:
             self._waiting.append((LOCK, (values[locks],)))
         self._waiting.append((text, values))
+
+    def _plan(self, is_free: bool) -> None:
+        """Whether the server chooses the ways to rows, from the next statement on: said only where that changes."""
+        if is_free != self._is_free:
+            self._is_free = is_free
+            self._waiting.append((FREE if is_free else BY_INDEX, ()))
 
     def _rows(self, query: Query, values: Sequence[Any]) -> list[Row]:
         return self._execute(query, values).rows()

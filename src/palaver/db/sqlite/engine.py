@@ -1,6 +1,6 @@
 """The SQLite engine: one file in WAL mode, one writing connection, readers with snapshots of their own.
 
-Writers of all processes stand in one line (`locks.WriteQueue`), and its front tries BEGIN IMMEDIATE; threads of this
+Writers of all processes stand in one line (`WritersLine`), and its front tries BEGIN IMMEDIATE; threads of this
 process stand before that in a line of their own, and share a commit where each would need an fsync. In one process only
 this library opens the database files, and nothing else ever does: closing one would drop SQLite's locks.
 """
@@ -25,10 +25,11 @@ from .connect import ask, connect
 from .errors import TRANSLATED, explain
 from .file_identity import Files
 from .group_commit import Group
-from .locks import WriteQueue, holder, refuse_link
-from .owner_files import FileLife
+from .liveness import FileLife
+from .lock_table import holder
 from .transactions import MemoryRead, Read, Write
 from .watch import Watch
+from .writers_line import WritersLine
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
@@ -81,7 +82,7 @@ class SqliteDatabase:
         if not self.memory:
             filesystem.prepare(path, create=create)
         self._create = create
-        self._queue: WriteQueue | None = None
+        self._queue: WritersLine | None = None
         try:
             self._writer = self._open_writer()
         except BaseException:
@@ -124,8 +125,10 @@ class SqliteDatabase:
             self.leave()
 
     def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
-        if len(rows) == 1 and rows[0][1] is None:
-            return [self.insert(Q.append_chunk, rows[0][0])]
+        if len(rows) == 1:
+            ((chunk, part),) = rows
+            if part is None:
+                return [self.insert(Q.append_chunk, chunk)]
         with self.write() as tx:
             return [tx.append(chunk, part) for chunk, part in rows]
 
@@ -187,12 +190,14 @@ class SqliteDatabase:
         if not self._create:
             migrate.refuse_strangers(connection, self.name)
         if migrate.version_of(connection) == 0:
-            migrate.refuse_misfits(connection)
+            from .. import shape  # only a file that is not ours yet is looked at so closely
 
-    def _open_queue(self) -> WriteQueue:
-        refuse_link(self.name + "-owners")
+            shape.refuse_misfits(connection)
+
+    def _open_queue(self) -> WritersLine:
+        filesystem.refuse_link(self.name + "-owners")
         try:
-            return WriteQueue(self.name + "-queue")
+            return WritersLine(self.name + "-queue")
         except OSError as error:
             raise told(error, self.name + "-queue") from None
 
@@ -298,8 +303,11 @@ class SqliteDatabase:
             finally:
                 self._lock.release()
         if self._watchers:
-            with self._written:
-                self._written.notify_all()
+            self.wake_watchers()
+
+    def wake_watchers(self) -> None:
+        with self._written:
+            self._written.notify_all()
 
     def wait_for_writer(self, seconds: float) -> None:
         """Until a writer of this process leaves, or so long."""
@@ -390,8 +398,8 @@ class SqliteDatabase:
         if generation != self._checked:
             migrate.is_current(self._writer, self.name)
             for name, (value, default) in self._expected.items():
-                rows = self._writer.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchall()
-                if (rows[0][0] if rows else default) != value:
+                found = self._writer.execute("SELECT value FROM settings WHERE name = ?", (name,)).fetchall()
+                if (found or [(default,)]) != [(value,)]:
                     raise StoreError(f"another process changed what {self.name} keeps ({name}); open it again")
             self._checked = generation
 
@@ -409,7 +417,10 @@ class SqliteDatabase:
         return connection
 
     def give_back(self, connection: apsw.Connection) -> None:
-        self._readers.append(connection)
+        if self._closed and self._forks == _forks:
+            connection.close()
+        else:
+            self._readers.append(connection)
 
     def explain(self, error: Exception) -> NoReturn:
         if isinstance(error, apsw.ReadOnlyError):

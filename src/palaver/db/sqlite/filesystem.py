@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import stat
 
-from ...errors import BadValue, NotAStore, UnsafeFileSystem
+from ...errors import BadValue, NotAStore, StoreReadOnly, UnsafeFileSystem
 from ..os_errors import refuse_too_many, told
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
@@ -141,6 +141,12 @@ def refuse_unsafe(folder: str, mounts: list[Mount] | None = None) -> None:
             f"{folder} is on a {kind} file system, where SQLite's locks cannot be trusted; "
             "keep the store on a local disk, or use Postgres for many machines"
         )
+
+
+def refuse_link(name: str) -> None:
+    """A file beside a store lies there itself: a link would let others choose which files are locked or removed."""
+    if os.path.islink(name):
+        raise StoreReadOnly(f"{name} is a symbolic link, which is not followed; remove it")
 
 
 def kind_of(folder: str, mounts: list[Mount] | None = None) -> str:

@@ -9,7 +9,6 @@ from __future__ import annotations
 import re
 
 from ...errors import SchemaMismatch
-from ..queries import schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -19,7 +18,6 @@ if TYPE_CHECKING:
 
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 VIEWS = ("session_rows",)
-_TABLE = re.compile(r"CREATE TABLE (\w+)")
 _SAID = re.compile(r"('(?:[^']|'')*')|--[^\n]*|/\*.*?\*/", re.DOTALL)  # a text, or a comment
 _WRITES = re.compile(
     r"""\b(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|REPLACE\s+INTO|UPDATE(?:\s+OR\s+\w+)?(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?
@@ -35,7 +33,9 @@ _FOUND = (
 
 def tables() -> set[str]:
     """The names of all our tables."""
-    return set(_TABLE.findall(schema()))
+    from .. import schema  # mostly nobody asks
+
+    return set(schema.current().tables)
 
 
 def refuse(connection: apsw.Connection, path: str) -> None:

@@ -1,164 +1,156 @@
-"""Who is alive, on one machine: each process holds the lock of its own file for as long as it lives."""
+"""Owner files: `…-owners/<owner>`, one for each process that writes, flocked for as long as the process lives.
+
+An owner is dead when its lock can be had; process ids lie across containers and restarts. Where the file is missing,
+some program tidied up, and nothing is known yet: a note beside it (`.missed`) says since when (see liveness.py).
+"""
 
 from __future__ import annotations
 
+import fcntl
 import os
-import threading
 import time
-from contextlib import contextmanager, suppress
+from contextlib import suppress
 
-from ...base.clock import monotonic, now_ms
 from ..os_errors import told
-from ..queries import Q
-from ..refusal import refusal
-from . import locks
+from . import inherited
+from .filesystem import refuse_link
 
-TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
-if TYPE_CHECKING:
-    from collections.abc import Iterator
-
-    from ..engine import Database, Tx
+HELD, FREE, MISSING = range(3)
+_FRESH, _MISSED = ".new", ".missed"  # beside an owner's file: while it is made, and when it was found missing
 
 
-_LOOKS = 5.0  # seconds between two looks that must both find the file missing
-_MAKE_AGAIN = 1.0  # seconds after which at the latest a living owner has made its file again
+class OwnerFile:
+    """The file of this process: locked until the process ends."""
 
+    def __init__(self, folder: str, owner: str) -> None:
+        self.folder, self.owner, self.path = folder, owner, os.path.join(folder, owner)
+        self.fd = -1
+        self.make()
+        inherited.keep(self)
 
-class FileLife:
-    """Without a folder (in memory) this process is the only one: everybody else is dead.
+    def make(self) -> None:
+        """Make the file, also again where some program removed it. It is locked under another name and then renamed:
+        no process may find it without its lock."""
+        refuse_link(self.folder)
+        os.makedirs(self.folder, mode=0o700, exist_ok=True)
+        fd = os.open(self.path + _FRESH, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+        try:
+            fcntl.flock(fd, fcntl.LOCK_EX)
+            os.rename(self.path + _FRESH, self.path)
+        except BaseException:
+            os.close(fd)
+            raise
+        self.forget()
+        self.fd = fd
+        take_back(self.folder, self.owner)
 
-    A file that is missing says little: a program that tidies up took it. A living owner makes it again within a second;
-    so an owner is dead when its file is missing at two looks, five seconds apart, of whoever looks. It is dead at once
-    if it signed out, or was of this process and is no more, or signed in before this machine was started (a store is
-    on a local disk); and where there is no sign of anybody (a copy of the store that came without them), if it was of
-    another machine, or no process here has its number."""
-
-    def __init__(self, db: Database, folder: str | None) -> None:
-        self._db = db
-        self._folder = folder
-        self._file: locks.OwnerFile | None = None
-        self._guard = threading.Lock()
-        self.every: float | None = None if folder is None else _MAKE_AGAIN
-
-    def begin(self, owner: str) -> None:
-        if self._folder and self._file is None:
-            with _told(self._folder):
-                self._file = locks.OwnerFile(self._folder, owner)
-        with self._db.write() as tx:
-            tx.defer(Q.put_owner, id=owner, pid=os.getpid(), host=os.uname().nodename, now=now_ms())
-
-    def holds(self) -> bool:
-        """Others can see that we live: the file is there, or it is again."""
-        with self._guard:
-            if self._file is not None and not self._file.is_there():
-                with _told(self._file.folder):
-                    self._file.make()
-        return True
-
-    def renew(self, owner: str) -> None:
-        """The kernel keeps the lock, nobody keeps the file."""
-        self.holds()
-
-    def is_dead(self, tx: Tx, owner: str) -> bool:
-        if self._folder is None:
+    def is_there(self) -> bool:
+        """Other processes can still find it: nobody removed or replaced it. Where we may not look, nor may they."""
+        try:
+            return os.path.samestat(os.stat(self.path), os.fstat(self.fd))
+        except (FileNotFoundError, NotADirectoryError):
+            return False
+        except OSError:
             return True
-        found = locks.look(self._folder, owner)
-        if found != locks.MISSING:
-            if found == locks.HELD:
-                self._take_back(owner)
-            return found == locks.FREE
-        if _is_of_old(tx, owner, self._folder):
-            return True
-        with _told(self._folder):
-            missed = locks.first_missed(self._folder, owner, noting=True)
-            if missed is None and locks.look(self._folder, owner) == locks.HELD:  # it came back before our note
-                locks.take_back(self._folder, owner)
-        return missed is not None and missed >= _LOOKS
 
-    def _take_back(self, owner: str) -> None:
-        """Where we may not, the note stays for who may: for us the owner lives either way."""
-        with _told(self._folder or ""), suppress(PermissionError):
-            locks.take_back(self._folder or "", owner)
+    def close(self) -> None:
+        """Unlock and remove it. A file that cannot be removed stays: without its lock it says that we are gone."""
+        if self.fd >= 0:
+            self.forget()
+            with suppress(OSError):
+                os.unlink(self.path)
 
-    def end(self, owner: str, *, is_clean: bool = True) -> None:
-        """Otherwise the file stays, without its lock: a sign that we are gone, for whoever ends our turns."""
-        with self._guard:
-            if self._file:
-                self._file.close() if is_clean else self._file.forget()
-                self._file = None
-
-    def forget(self, owners: list[str]) -> None:
-        """The files of owners that are dead."""
-        for owner in owners if self._folder else []:
-            with _told(self._folder or ""):
-                locks.remove(self._folder or "", owner)
+    def forget(self) -> None:
+        if self.fd >= 0:
+            os.close(self.fd)
+            self.fd = -1
 
 
-def _is_of_old(tx: Tx, owner: str, folder: str) -> bool:
-    """Nothing that runs now has signed in under this name, and is signed in."""
-    row = tx.one(Q.owner_row, id=owner)
-    if row is None:
-        return True
-    pid, host, started_at = row
-    is_here = host == os.uname().nodename
-    if is_here and pid == os.getpid() and not locks.is_ours(owner):
-        return True
-    if int(started_at) < now_ms() - time.clock_gettime(time.CLOCK_BOOTTIME) * 1000:
-        return True
-    return not (is_here and _is_running(int(pid))) and locks.has_only_ours(folder)
-
-
-def _is_running(pid: int) -> bool:
-    """Some process has this number. (Whether it is the one that had it then, nobody can tell.)"""
+def look(folder: str, owner: str) -> int:
+    """HELD: the owner lives. FREE: it is dead. MISSING: some program removed its file."""
+    name = _beside(folder, owner)
     try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:  # it is somebody else's
-        return True
-    return True
-
-
-@contextmanager
-def _told(folder: str) -> Iterator[None]:
-    try:
-        yield
+        fd = os.open(name, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW)
+    except (FileNotFoundError, NotADirectoryError):
+        return MISSING
+    except PermissionError:  # another user's: what may not be looked at is no sign of death
+        return HELD
     except OSError as error:
-        raise told(error, folder) from None
+        raise told(error, name, "nobody can tell whether its writer lives") from None
+    try:
+        fcntl.flock(fd, fcntl.LOCK_SH | fcntl.LOCK_NB)
+    except BlockingIOError:
+        return HELD
+    finally:
+        os.close(fd)
+    return FREE
 
 
-class Onlooker:
-    """Who only reads gives no sign of life, and takes nobody's away."""
+def is_ours(owner: str) -> bool:
+    """A store of this process holds the lock of this owner."""
+    return owner in _ours()
 
-    every: float | None = None
 
-    def __init__(self, folder: str) -> None:
-        self._folder = folder
-        self._missed: dict[str, float] = {}
+def _ours() -> set[str]:
+    return {file.owner for file in inherited.kept() if isinstance(file, OwnerFile) and file.fd >= 0}
 
-    def begin(self, owner: str) -> None:
-        raise refusal()
 
-    def holds(self) -> bool:
+def has_only_ours(folder: str) -> bool:
+    """The folder has no file of another process, living or dead; or there is no such folder."""
+    found = _listed(folder)
+    ours = _ours()
+    return found is not None and all(name in ours or name.endswith(_MISSED) for name in found)
+
+
+def are_hidden(folder: str) -> bool:
+    """The files in it are another user's and may not be read: whether that user's processes live cannot be told."""
+    found = _listed(folder)
+    if found is None:
         return True
+    files = [os.path.join(folder, name) for name in found if not name.endswith((_MISSED, _FRESH))]
+    return any(os.path.exists(file) and not os.access(file, os.R_OK) for file in files)
 
-    def renew(self, owner: str) -> None:
-        """There is nothing to renew."""
 
-    def is_dead(self, tx: Tx, owner: str) -> bool:
-        """Two looks, as for a writer; but no note is left for others."""
-        found = locks.look(self._folder, owner)
-        if found != locks.MISSING:
-            self._missed.pop(owner, None)
-            return found == locks.FREE
-        if _is_of_old(tx, owner, self._folder):
-            return True
-        with _told(self._folder):
-            since = locks.first_missed(self._folder, owner, noting=False) or 0.0
-        return max(since, monotonic() - self._missed.setdefault(owner, monotonic())) >= _LOOKS
+def _listed(folder: str) -> list[str] | None:
+    """The names in the owners' folder, none where there is no folder; None: it may not be read."""
+    refuse_link(folder)
+    try:
+        return os.listdir(folder)
+    except (FileNotFoundError, NotADirectoryError):
+        return []
+    except PermissionError:
+        return None
+    except OSError as error:
+        raise told(error, folder, "nobody can tell whether its writers live") from None
 
-    def end(self, owner: str, *, is_clean: bool = True) -> None:
-        """Nothing was begun."""
 
-    def forget(self, owners: list[str]) -> None:
-        """Whoever recovers does that."""
+def first_missed(folder: str, owner: str, *, noting: bool) -> float | None:
+    """For how many seconds an owner's file has been known to be missing: the process that looks first leaves a note
+    beside it, with `noting`. None: this was the first look."""
+    note = _beside(folder, owner + _MISSED)
+    try:
+        return time.time() - os.stat(note).st_mtime
+    except (FileNotFoundError, NotADirectoryError):
+        if noting:
+            os.makedirs(folder, mode=0o700, exist_ok=True)
+            os.close(os.open(note, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    return None
+
+
+def take_back(folder: str, owner: str) -> None:
+    """Remove the note that an owner's file was missing: the owner lives."""
+    with suppress(FileNotFoundError):
+        os.unlink(_beside(folder, owner + _MISSED))
+
+
+def remove(folder: str, owner: str) -> None:
+    """Remove all files of an owner that is dead."""
+    for end in ("", _MISSED, _FRESH):
+        with suppress(FileNotFoundError):
+            os.unlink(_beside(folder, owner + end))
+
+
+def _beside(folder: str, name: str) -> str:
+    """A file in the owners' folder."""
+    refuse_link(folder)
+    return os.path.join(folder, name)

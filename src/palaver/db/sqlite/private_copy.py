@@ -18,7 +18,7 @@ import apsw
 from ...base.clock import monotonic
 from ...errors import StoreBusy, StoreError, StoreFull, StoreReadOnly
 from ..os_errors import refuse_too_many, told
-from . import locks
+from . import owner_files
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ class PrivateCopy:
         try:
             _sweep(tempfile.gettempdir())
             self._folder = tempfile.mkdtemp(prefix=PREFIX)
-            self._lock = locks.OwnerFile(self._folder, _READER)
+            self._lock = owner_files.OwnerFile(self._folder, _READER)
         except OSError as error:
             self._explain(error)
         self._pid = os.getpid()
@@ -129,7 +129,7 @@ def _settled(path: str) -> Stamp:
     """A stamp that the next change cannot leave as it is."""
     for _ in range(_TRIES):
         found = stamp(path)
-        newest = max((each[3] for each in found if each), default=0) / 1e9
+        newest = max((changed for *_, changed in filter(None, found)), default=0) / 1e9
         if not 0 <= time.time() - newest < _TICK:
             break
         time.sleep(_TICK)
@@ -168,4 +168,4 @@ def _is_left(entry: os.DirEntry[str]) -> bool:
 
 
 def _is_free(folder: str) -> bool:
-    return locks.look(folder, _READER) != locks.HELD
+    return owner_files.look(folder, _READER) != owner_files.HELD

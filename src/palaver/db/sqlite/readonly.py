@@ -16,8 +16,8 @@ from ..refusal import refusal
 from . import source
 from .connect import ask
 from .errors import explain
-from .locks import holder
-from .owner_files import Onlooker
+from .liveness import Onlooker
+from .lock_table import holder
 from .transactions import Read
 from .watch import FileWatch, Watch
 
@@ -120,6 +120,9 @@ class ReadOnlyDatabase:
 
     def wait_for_writer(self, seconds: float) -> None:
         self._closed.wait(seconds)
+
+    def wake_watchers(self) -> None:
+        """There is no writer here that they wait for: they look within milliseconds."""
 
     def stamp(self) -> int:
         """Another number: somebody has written."""

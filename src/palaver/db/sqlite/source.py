@@ -12,7 +12,6 @@ import os
 
 import apsw
 
-from ...base.lazy_import import later
 from .. import migrate
 from . import filesystem, intruders
 from .connect import connect
@@ -20,10 +19,7 @@ from .errors import explain
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
-    from . import private_copy
     from .private_copy import PrivateCopy, Stamp
-else:
-    later(globals(), ".db.sqlite.private_copy")
 
 _WRITABLE, _READABLE = apsw.SQLITE_OPEN_READWRITE, apsw.SQLITE_OPEN_READONLY
 _CANNOT = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
@@ -145,7 +141,9 @@ def _frozen(path: str) -> Source:
 
 
 def _copied(path: str, timeout: float, source: apsw.Connection | None, why: str) -> tuple[Source, apsw.Connection]:
-    copy = private_copy.PrivateCopy(path)
+    from .private_copy import PrivateCopy  # where a store cannot be read in place
+
+    copy = PrivateCopy(path)
     try:
         seen = copy.take_files(timeout) if source is None else copy.take_snapshot(source, timeout)
         _bring_up(copy.file, path)
@@ -175,7 +173,9 @@ def _note(path: str, why: str) -> str:
 
 
 def stamp(path: str) -> Stamp:
-    return private_copy.stamp(path)
+    from .private_copy import stamp
+
+    return stamp(path)
 
 
 def _size(name: str) -> int:

@@ -12,7 +12,6 @@ from collections.abc import Mapping
 import apsw
 
 from ...base.clock import monotonic
-from ...base.lazy_import import later
 from ...errors import is_settled
 from ..queries import Q, Query
 from .errors import TRANSLATED
@@ -24,12 +23,9 @@ if TYPE_CHECKING:
     from typing import Any
 
     from ..engine import Row
-    from . import undecodable
     from .engine import SqliteDatabase
     from .group_commit import Group
     from .readonly import ReadOnlyDatabase
-else:
-    later(globals(), ".db.sqlite.undecodable")
 
 _BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
 _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
@@ -50,6 +46,8 @@ class Statements:
         try:
             return self._cursor.execute(text, values).fetchall()
         except UnicodeDecodeError as error:
+            from . import undecodable  # when a text is no UTF-8: hardly ever
+
             return undecodable.rows(self._cursor.connection, text, values, error)
 
     def one(self, query: Query, **params: Any) -> Row | None:
@@ -76,11 +74,12 @@ class Statements:
         self._cursor.execute(query.text, _Once(query, values), can_cache=False).fetchall()
 
     def generation(self, *, closely: bool = False) -> int | None:
-        version: int = self._cursor.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
-        return version
+        ((version,),) = self._cursor.execute("PRAGMA data_version").fetchall()
+        return int(version)  # type: ignore[arg-type]
 
     def watermark(self) -> int | None:
-        return self.all(Q.newest_row)[0][0] or 0
+        ((newest,),) = self.all(Q.newest_row)
+        return newest or 0
 
 
 class _Once(Mapping[str, "Any"]):
@@ -269,5 +268,5 @@ class Write(Statements):
             found: list[Row] = self._cursor.execute(_BEGIN).fetchall()
         except apsw.BusyError:
             found = self._db.patiently(_BEGIN, (), self._deadline)
-        self._generation = found[0][0]
+        ((self._generation,),) = found
         self._db.check_schema(self._generation)

@@ -23,6 +23,8 @@ class Watch:
 
     def __init__(self, db: SqliteDatabase | ReadOnlyDatabase) -> None:
         self._db = db
+        self._pause = _FIRST
+        self._interrupted = False
 
     def __enter__(self) -> Watch:
         self._connection = None if self._db.memory else self._db.borrow()
@@ -35,16 +37,20 @@ class Watch:
         if self._connection is not None:
             self._db.give_back(self._connection)
 
+    def interrupt(self) -> None:
+        self._interrupted = True
+        self._db.wake_watchers()
+
     def wait(self, seconds: float | None = None) -> bool:
         """True: something was written since the last time. False: nothing, for as long as that."""
         end = None if seconds is None else monotonic() + seconds
-        pause = _FIRST
         while not self._has_changed():
             left = _LONGEST if end is None else end - monotonic()
-            if left <= 0:
+            if left <= 0 or self._interrupted:
                 return False
-            self._db.wait_for_writer(min(pause, left))
-            pause = min(pause * 1.5, _LONGEST)
+            self._db.wait_for_writer(min(self._pause, left))
+            self._pause = min(self._pause * 1.5, _LONGEST)
+        self._pause = _FIRST
         return True
 
     def _has_changed(self) -> bool:
@@ -57,8 +63,8 @@ class Watch:
         self._db.refuse_closed()
         if self._connection is None:
             return self._db.writes
-        version: int = self._connection.execute("PRAGMA data_version").fetchall()[0][0]  # type: ignore[assignment]
-        return version
+        ((version,),) = self._connection.execute("PRAGMA data_version").fetchall()
+        return int(version)  # type: ignore[arg-type]
 
 
 class FileWatch(Watch):

@@ -1,3 +1,5 @@
+-- What happens to a session, numbered.
+
 -- name: append_chunk
 -- The path of a streamed chunk: guarded by the turn's seal, its fence and the session's numbering. No row: read again.
 INSERT INTO events (session_id, seq, kind, turn, data, at)
@@ -6,22 +8,38 @@ SELECT :session, :seq, 'chunk', t.begin_seq, :data, :at FROM turns t JOIN heads 
 -- postgres: FOR SHARE OF h
 ON CONFLICT (session_id, seq) DO NOTHING;
 
+-- snippet: chunks
+INSERT INTO {space}.events (session_id, seq, kind, turn, data, at)
+SELECT r.session_id, r.seq, 'chunk', t.begin_seq, r.data, r.at
+  FROM unnest(:sessions::text[], :seqs::bigint[], :datas::text[], :ats::bigint[], :turns::text[], :fences::bigint[])
+       AS r (session_id, seq, data, at, turn, fence)
+  JOIN {space}.turns t ON t.id = r.turn JOIN {space}.heads h ON h.session_id = r.session_id
+ WHERE t.sealed_at IS NULL AND t.fence = r.fence AND r.seq > h.event_seq
+   FOR SHARE OF h
+ON CONFLICT (session_id, seq) DO NOTHING RETURNING session_id, seq
+
+-- name: append_chunks
+-- The same for the chunks of many streams at once; it says which of them were taken. The names carry their space, so that
+-- on a connection of our own it is a transaction by itself.
+-- postgres:
+{chunks};
+
+-- name: append_chunks_and_parts
+-- The same, and the rows of parts that are due: each only if its chunk is taken, whose session is then ours to the end.
+-- postgres:
+WITH taken AS ({chunks}), saved AS (
+    UPDATE {space}.chat_parts p
+       SET type = r.type, data_json = r.data, tool_call_id = r.call, tool_state = r.state,
+           updated_at = greatest(p.updated_at, r.at)
+      FROM unnest(:part_sessions::text[], :part_seqs::bigint[], :types::text[], :part_datas::text[],
+                  :calls::text[], :states::text[], :part_ats::bigint[], :ids::text[])
+           AS r (session_id, seq, type, data, call, state, at, id)
+      JOIN taken t ON t.session_id = r.session_id AND t.seq = r.seq
+     WHERE p.id = r.id)
+SELECT session_id, seq FROM taken;
+
 -- name: insert_event
 INSERT INTO events (session_id, seq, kind, turn, data, at) VALUES (:session, :seq, :kind, :turn, :data, :at);
-
--- name: where_turn_stands
-SELECT t.status, t.sealed_at, t.fence, h.event_seq, h.revision,
-       (SELECT max(e.seq) FROM events e WHERE e.session_id = :session)
-  FROM turns t JOIN heads h ON h.session_id = t.session_id
- WHERE t.id = :turn AND t.session_id = :session;
-
--- name: take_turn
--- The same for who writes next: nobody else takes a number in this session until the commit.
--- postgres locks: session
-SELECT t.status, t.sealed_at, t.fence, h.event_seq, h.revision,
-       (SELECT max(e.seq) FROM events e WHERE e.session_id = :session)
-  FROM turns t JOIN heads h ON h.session_id = t.session_id
- WHERE t.id = :turn AND t.session_id = :session;
 
 -- name: events_of_turn
 SELECT seq, kind, data, at FROM events
@@ -45,113 +63,3 @@ SELECT data FROM events WHERE session_id = :session AND kind = 'stray' ORDER BY 
 
 -- name: floor_of
 SELECT events_floor, event_seq FROM heads WHERE session_id = :session;
-
--- name: turns_to_trim
--- Sealed some time ago, and their chunks are still there.
-SELECT session_id, id, begin_seq FROM turns WHERE live = 1 AND sealed_at <= :before LIMIT :limit;
-
--- name: line_after
--- The next move of a head, and where it went.
-SELECT seq, turn_id FROM reflog WHERE session_id = :session AND seq > :after ORDER BY seq LIMIT 1;
-
--- name: events_between
--- Without their data: how large it is.
-SELECT seq, kind, turn, octet_length(data) FROM events
- WHERE session_id = :session AND seq > :after AND seq < :before ORDER BY seq LIMIT :limit;
-
--- name: trim_chunks
-DELETE FROM events
- WHERE session_id = :session AND seq >= :first AND seq <= :last AND turn = :begin_seq AND kind = 'chunk';
-
--- name: raise_floor
-UPDATE heads SET events_floor = greatest(events_floor, :floor) WHERE session_id = :session;
-
--- name: set_trimmed
-UPDATE turns SET live = 0 WHERE id = :turn AND sealed_at IS NOT NULL;
-
--- name: get_setting
-SELECT value FROM settings WHERE name = :name;
-
--- name: put_setting
-INSERT INTO settings (name, value) VALUES (:name, :value) ON CONFLICT (name) DO UPDATE SET value = :value;
-
--- name: write_journal
-INSERT INTO journal (session_id, seq, statement, data)
-SELECT CAST(:session AS TEXT), coalesce(max(j.seq), 0) + 1, :statement, :data FROM journal j WHERE j.session_id = :session;
-
--- name: streaming_response
--- The open turn whose response a message is.
-SELECT t.begin_seq, t.usage_told, t.id FROM turn_entries e
-  JOIN turns t ON t.id = e.turn_id AND t.response_id = e.ref AND t.sealed_at IS NULL
- WHERE e.ref = :message AND e.kind = 'message';
-
--- name: newest_journal
-SELECT max(seq) FROM journal WHERE session_id = :session GROUP BY session_id;
-
--- name: part_is_listed
-SELECT 1 FROM turn_entries WHERE turn_id = :turn AND ref = :part AND kind = 'part' LIMIT 1;
-
--- name: read_journal
-SELECT seq, statement, data FROM journal WHERE session_id = :session ORDER BY seq;
-
--- name: journaled_sessions
-SELECT session_id FROM journal UNION SELECT session_id FROM heads ORDER BY session_id;
-
--- name: home_of_part
-SELECT session_id FROM chat_parts WHERE id = :id;
-
--- name: data_of_part
-SELECT data_json FROM chat_parts WHERE id = :id;
-
--- name: home_of_message
-SELECT session_id FROM chat_messages WHERE id = :id;
-
--- name: streamed_part
--- The open turn that a part streams in, and its place there.
-SELECT t.begin_seq, p."index", t.id FROM chat_parts p
-  JOIN turn_entries e ON e.ref = p.message_id AND e.kind = 'message'
-  JOIN turns t ON t.id = e.turn_id AND t.response_id = p.message_id AND t.sealed_at IS NULL
- WHERE p.id = :id;
-
--- name: rows_of_session_messages
-SELECT id, session_id, role, metadata_json, created_at, updated_at FROM chat_messages
- WHERE session_id = :session ORDER BY created_at, id;
-
--- name: rows_of_session_parts
-SELECT id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-  FROM chat_parts WHERE session_id = :session ORDER BY message_id, "index";
-
--- name: restore_session
-INSERT INTO chat_sessions (
-    id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
-    prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
-    created_at, updated_at, archived_at
-) VALUES (
-    :id, :agent, :workspace_root, :model_json, :parent_id, :parent_message_id, :permissions_json, :metadata_json,
-    :prompt_tokens, :completion_tokens, :reasoning_tokens, :cache_read, :cache_write, :total_tokens, :cost_usd,
-    :created_at, :updated_at, :archived_at
-) ON CONFLICT (id) DO UPDATE SET
-    agent = :agent, workspace_root = :workspace_root, model_json = :model_json, parent_id = :parent_id,
-    parent_message_id = :parent_message_id, permissions_json = :permissions_json, metadata_json = :metadata_json,
-    prompt_tokens = :prompt_tokens, completion_tokens = :completion_tokens, reasoning_tokens = :reasoning_tokens,
-    cache_read = :cache_read, cache_write = :cache_write, total_tokens = :total_tokens, cost_usd = :cost_usd,
-    created_at = :created_at, updated_at = :updated_at, archived_at = :archived_at;
-
--- name: restore_message
-INSERT INTO chat_messages (id, session_id, role, metadata_json, created_at, updated_at)
-VALUES (:id, :session_id, :role, :metadata_json, :created_at, :updated_at)
-ON CONFLICT (id) DO UPDATE SET
-    session_id = :session_id, role = :role, metadata_json = :metadata_json, created_at = :created_at,
-    updated_at = :updated_at;
-
--- name: restore_part
-INSERT INTO chat_parts (
-    id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-) VALUES (
-    :id, :message_id, :session_id, :index, :type, :data_json, :tool_call_id, :tool_state, :created_at, :updated_at
-) ON CONFLICT (id) DO UPDATE SET
-    message_id = :message_id, session_id = :session_id, "index" = :index, type = :type, data_json = :data_json,
-    tool_call_id = :tool_call_id, tool_state = :tool_state, created_at = :created_at, updated_at = :updated_at;
-
--- name: any_session
-SELECT 1 FROM chat_sessions LIMIT 1;

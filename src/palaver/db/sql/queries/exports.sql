@@ -1,7 +1,7 @@
 -- Rows as an export writes them, all columns in the order of schema.sql, a page or a row at a time.
 
 -- name: export_lineage
-SELECT s.id, coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
+SELECT s.id, coalesce(h.origin_id, s.parent_id) AS origin_id FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
  WHERE s.id > :after ORDER BY s.id LIMIT :limit;
 
 -- name: export_turn_homes
@@ -9,11 +9,13 @@ SELECT id, session_id FROM turns WHERE id > :after ORDER BY id LIMIT :limit;
 
 -- name: export_turn_edges
 -- Which sessions' turns stand on turns of other sessions …
+-- plan: free
 SELECT DISTINCT t.session_id, p.session_id FROM turns t JOIN turns p ON p.id = t.parent_id
  WHERE p.session_id <> t.session_id;
 
 -- name: export_message_edges
 -- … or list messages of other sessions …
+-- plan: free
 SELECT DISTINCT t.session_id, m.session_id FROM turns t
   JOIN turn_entries e ON e.turn_id = t.id AND e.kind = 'message'
   JOIN chat_messages m ON m.id = e.ref
@@ -21,6 +23,7 @@ SELECT DISTINCT t.session_id, m.session_id FROM turns t
 
 -- name: export_reflog_edges
 -- … and whose heads ever stood on turns of other sessions.
+-- plan: free
 SELECT DISTINCT r.session_id, t.session_id FROM reflog r JOIN turns t ON t.id = r.turn_id
  WHERE t.session_id <> r.session_id;
 
@@ -44,10 +47,7 @@ SELECT t.id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
  ORDER BY t.begin_seq, t.id LIMIT 1;
 
 -- name: export_session
-SELECT id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
-       prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
-       created_at, updated_at, archived_at
-  FROM chat_sessions WHERE id = :session;
+SELECT {columns chat_sessions} FROM chat_sessions WHERE id = :session;
 
 -- name: export_head
 -- Chunks that are yet to be trimmed are not exported: the floor is what it will be.
@@ -60,8 +60,7 @@ SELECT session_id, turn_id, prev_turn_id, revision, event_seq,
   FROM heads WHERE session_id = :session;
 
 -- name: export_reflog
-SELECT session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link
-  FROM reflog WHERE session_id = :session AND seq > :after ORDER BY seq LIMIT :limit;
+SELECT {columns reflog} FROM reflog WHERE session_id = :session AND seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: export_turn
 -- The owner is a process of this machine: it means nothing elsewhere.
@@ -71,8 +70,7 @@ SELECT id, parent_id, session_id, base_revision, begin_seq, kind, status, NULL, 
   FROM turns WHERE id = :turn;
 
 -- name: export_entries
-SELECT turn_id, seq, kind, ref, client_id, salt, leaf
-  FROM turn_entries WHERE turn_id = :turn AND seq > :after ORDER BY seq LIMIT :limit;
+SELECT {columns turn_entries} FROM turn_entries WHERE turn_id = :turn AND seq > :after ORDER BY seq LIMIT :limit;
 
 -- name: export_message_keys
 SELECT created_at, id FROM chat_messages
@@ -80,7 +78,7 @@ SELECT created_at, id FROM chat_messages
  ORDER BY created_at, id LIMIT :limit;
 
 -- name: export_message
-SELECT id, session_id, role, metadata_json, created_at, updated_at FROM chat_messages WHERE id = :id;
+SELECT {columns chat_messages} FROM chat_messages WHERE id = :id;
 
 -- name: export_part_keys
 SELECT "index", id FROM chat_parts
@@ -88,212 +86,47 @@ SELECT "index", id FROM chat_parts
  ORDER BY "index", id LIMIT :limit;
 
 -- name: export_part
-SELECT id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-  FROM chat_parts WHERE id = :id;
+SELECT {columns chat_parts} FROM chat_parts WHERE id = :id;
+
+-- snippet: stays
+-- Chunks that are yet to be trimmed are not exported.
+NOT (kind = 'chunk' AND turn IN (
+       SELECT t.begin_seq FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL))
 
 -- name: export_event_sizes
 SELECT seq, octet_length(data) FROM events
  WHERE session_id = :session AND seq > :after
-   AND NOT (kind = 'chunk' AND turn IN (
-       SELECT t.begin_seq FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL))
+   AND {stays}
  ORDER BY seq LIMIT :limit;
 
 -- name: export_events
-SELECT session_id, seq, kind, turn, data, at
-  FROM events WHERE session_id = :session AND seq > :after AND seq <= :upto
-   AND NOT (kind = 'chunk' AND turn IN (
-       SELECT t.begin_seq FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL))
+SELECT {columns events} FROM events
+ WHERE session_id = :session AND seq > :after AND seq <= :upto
+   AND {stays}
  ORDER BY seq;
 
 -- name: export_copies
-SELECT copy_id, session_id, message_id FROM copies
+SELECT {columns copies} FROM copies
  WHERE session_id = :session AND message_id >= :message AND (message_id > :message OR copy_id > :after)
  ORDER BY message_id, copy_id LIMIT :limit;
 
 -- name: export_aliases
-SELECT namespace, name, session_id, turn_id, created_at, reason
-  FROM aliases WHERE session_id = :session ORDER BY namespace, name;
+SELECT {columns aliases} FROM aliases WHERE session_id = :session ORDER BY namespace, name;
 
 -- name: export_has_foreign_ids
 SELECT 1 FROM foreign_ids LIMIT 1;
 
 -- name: export_foreign_ids
-SELECT origin, scope, foreign_id, id FROM foreign_ids WHERE id = :id ORDER BY origin, scope, foreign_id;
-
--- name: export_prompt
-SELECT digest, body, created_at FROM system_prompts WHERE digest = :digest;
-
--- Rows as an import takes them in. No row changed: the key is taken, or what the row belongs to is not there.
-
--- name: import_session
-INSERT INTO chat_sessions (
-    id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
-    prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens, cost_usd,
-    created_at, updated_at, archived_at
-) VALUES (
-    :id, :agent, :workspace_root, :model_json, :parent_id, :parent_message_id, :permissions_json, :metadata_json,
-    :prompt_tokens, :completion_tokens, :reasoning_tokens, :cache_read, :cache_write, :total_tokens, :cost_usd,
-    :created_at, :updated_at, :archived_at
-) ON CONFLICT (id) DO NOTHING;
-
--- name: import_head
-INSERT INTO heads (
-    session_id, turn_id, prev_turn_id, revision, event_seq, events_floor, last_at, looked_at, relation, origin_id,
-    origin_turn, origin_call, scope_json, title, preview, deleted_at
-) VALUES (
-    :session_id, :turn_id, :prev_turn_id, :revision, :event_seq, :events_floor, :last_at, :looked_at, :relation,
-    :origin_id, :origin_turn, :origin_call, :scope_json, :title, :preview, :deleted_at
-) ON CONFLICT (session_id) DO NOTHING;
-
--- name: import_line
-INSERT INTO reflog (session_id, seq, kind, turn_id, revision, at, ref_seq, reason, link)
-VALUES (:session_id, :seq, :kind, :turn_id, :revision, :at, :ref_seq, :reason, :link)
-ON CONFLICT (session_id, seq) DO NOTHING;
-
--- name: import_turn
-INSERT INTO turns (
-    id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, sealed_at, digest,
-    depth, thread_tokens, thread_messages, response_id, input_tokens, output_tokens, reasoning_tokens, cache_read,
-    cache_write, cost_usd, usage_told, facts_json, live
-) VALUES (
-    :id, :parent_id, :session_id, :base_revision, :begin_seq, :kind, :status, NULL, :fence, :started_at, :sealed_at,
-    :digest, :depth, :thread_tokens, :thread_messages, :response_id, :input_tokens, :output_tokens, :reasoning_tokens,
-    :cache_read, :cache_write, :cost_usd, :usage_told, :facts_json, CASE WHEN CAST(:sealed_at AS INTEGER) IS NULL THEN 1 ELSE 0 END
-) ON CONFLICT (id) DO NOTHING;
-
--- name: import_live
--- Chunks of sealed turns, from a store that keeps everything, are trimmed here like others, unless this one does, too.
-UPDATE turns SET live = 1
- WHERE session_id = :session AND sealed_at IS NOT NULL
-   AND begin_seq IN (SELECT e.turn FROM events e WHERE e.session_id = :session AND e.kind = 'chunk')
-   AND NOT EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full');
-
--- name: import_entry
-INSERT INTO turn_entries (turn_id, seq, kind, ref, client_id, salt, leaf)
-SELECT :turn_id, :seq, :kind, :ref, :client_id, :salt, :leaf FROM turns t
- WHERE t.id = :turn_id AND t.session_id = :group
-ON CONFLICT (turn_id, seq) DO NOTHING;
-
--- name: import_message
-INSERT INTO chat_messages (id, session_id, role, metadata_json, created_at, updated_at)
-VALUES (:id, :session_id, :role, :metadata_json, :created_at, :updated_at)
-ON CONFLICT (id) DO NOTHING;
-
--- name: import_part
-INSERT INTO chat_parts (
-    id, message_id, session_id, "index", type, data_json, tool_call_id, tool_state, created_at, updated_at
-)
-SELECT :id, :message_id, :session_id, :index, :type, :data_json, :tool_call_id, :tool_state, :created_at, :updated_at
-  FROM chat_messages m WHERE m.id = :message_id AND m.session_id = :group
-ON CONFLICT (id) DO NOTHING;
-
--- name: import_event
-INSERT INTO events (session_id, seq, kind, turn, data, at)
-VALUES (:session_id, :seq, :kind, :turn, :data, :at)
-ON CONFLICT (session_id, seq) DO NOTHING;
-
--- name: import_copy
-INSERT INTO copies (copy_id, session_id, message_id)
-SELECT :copy_id, :session_id, :message_id FROM chat_messages m WHERE m.id = :copy_id AND m.session_id = :group
-ON CONFLICT (copy_id) DO NOTHING;
+SELECT {columns foreign_ids} FROM foreign_ids WHERE id = :id ORDER BY origin, scope, foreign_id;
 
 -- name: export_queue
-SELECT session_id, id, turn_id, payload, queued_at, claims FROM queue WHERE session_id = :session ORDER BY id;
+SELECT {columns queue} FROM queue WHERE session_id = :session ORDER BY id;
 
 -- name: export_deliveries
-SELECT source, delivery_id, session_id, turn_id, payload, at FROM deliveries
- WHERE session_id = :session ORDER BY source, delivery_id;
+SELECT {columns deliveries} FROM deliveries WHERE session_id = :session ORDER BY source, delivery_id;
 
 -- name: export_pruned
-SELECT part_id, session_id, at FROM pruned WHERE session_id = :session ORDER BY part_id;
+SELECT {columns pruned} FROM pruned WHERE session_id = :session ORDER BY part_id;
 
--- name: import_queued
-INSERT INTO queue (session_id, id, turn_id, payload, queued_at, claims)
-SELECT :session_id, :id, t.id, :payload, :queued_at, :claims FROM turns t
- WHERE t.id = :turn_id AND t.session_id = :group
-ON CONFLICT (session_id, id) DO NOTHING;
-
--- name: import_delivery
-INSERT INTO deliveries (source, delivery_id, session_id, turn_id, payload, at)
-SELECT :source, :delivery_id, :session_id, t.id, :payload, :at FROM turns t
- WHERE t.id = :turn_id AND t.session_id = :group
-ON CONFLICT (source, delivery_id) DO NOTHING;
-
--- name: import_pruned
-INSERT INTO pruned (part_id, session_id, at)
-SELECT p.id, :session_id, :at FROM chat_parts p WHERE p.id = :part_id
-ON CONFLICT (part_id) DO NOTHING;
-
--- name: import_alias
-INSERT INTO aliases (namespace, name, session_id, turn_id, created_at, reason)
-VALUES (:namespace, :name, :session_id, :turn_id, :created_at, :reason)
-ON CONFLICT (namespace, name) DO NOTHING;
-
--- name: import_foreign_id
-INSERT INTO foreign_ids (origin, scope, foreign_id, id)
-SELECT :origin, :scope, :foreign_id, s.id_there FROM (
-    SELECT id AS id_there FROM chat_sessions WHERE id = :id AND id = :group
-    UNION ALL SELECT id FROM turns WHERE id = :id AND session_id = :group
-    UNION ALL SELECT id FROM chat_messages WHERE id = :id AND session_id = :group
-    UNION ALL SELECT id FROM chat_parts WHERE id = :id AND session_id = :group
-) s WHERE s.id_there IS NOT NULL
-ON CONFLICT (origin, scope, foreign_id) DO NOTHING;
-
--- name: import_prompt
-INSERT INTO system_prompts (digest, body, created_at) VALUES (:digest, :body, :created_at)
-ON CONFLICT (digest) DO NOTHING;
-
--- A husk that an import makes whole: its own rows are replaced, what it holds for others stays.
-
--- name: complete_session
--- Who it was opened with, and when, is what the husk says already.
-UPDATE chat_sessions
-   SET workspace_root = :workspace_root, model_json = :model_json, parent_id = :parent_id,
-       parent_message_id = :parent_message_id, permissions_json = :permissions_json, metadata_json = :metadata_json,
-       prompt_tokens = :prompt_tokens, completion_tokens = :completion_tokens, reasoning_tokens = :reasoning_tokens,
-       cache_read = :cache_read, cache_write = :cache_write, total_tokens = :total_tokens, cost_usd = :cost_usd,
-       updated_at = :updated_at, archived_at = :archived_at
- WHERE id = :id AND agent = :agent AND created_at = :created_at;
-
--- name: complete_message
-UPDATE chat_messages SET metadata_json = :metadata_json, updated_at = :updated_at
- WHERE id = :id AND session_id = :session_id;
-
--- name: drop_head
-DELETE FROM heads WHERE session_id = :session;
-
--- name: drop_reflog
-DELETE FROM reflog WHERE session_id = :session;
-
--- name: count_turns
-SELECT count(*) FROM turns WHERE session_id = :session;
-
--- name: count_messages
-SELECT count(*) FROM chat_messages WHERE session_id = :session;
-
--- Proof of what came in.
-
--- name: import_standing
-SELECT h.revision, h.deleted_at FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
-
--- name: import_owner_of
--- Whose row it is that is in the way.
-SELECT session_id FROM chat_messages WHERE id = :id
-UNION ALL SELECT session_id FROM chat_parts WHERE id = :id
-UNION ALL SELECT session_id FROM turns WHERE id = :id;
-
--- name: import_sizes
-SELECT e.seq, coalesce(octet_length(m.metadata_json), 0) + coalesce(octet_length(p.data_json), 0) FROM turn_entries e
-  LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
-  LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
- WHERE e.turn_id = :turn AND e.seq > :after ORDER BY e.seq LIMIT :limit;
-
--- name: import_lines
--- A turn's lines beside the rows that they are about; `told`: the store added usage to the message.
-SELECT e.kind, e.ref, e.salt, e.leaf, coalesce(m.role, p.type), coalesce(m.metadata_json, p.data_json),
-       (SELECT max(t.usage_told) FROM turn_entries o JOIN turns t ON t.id = o.turn_id AND t.response_id = e.ref
-         WHERE e.kind = 'message' AND o.ref = e.ref AND o.kind = 'message'), p.message_id
-  FROM turn_entries e
-  LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
-  LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
- WHERE e.turn_id = :turn AND e.seq > :after AND e.seq <= :upto ORDER BY e.seq;
+-- name: export_prompt
+SELECT {columns system_prompts} FROM system_prompts WHERE digest = :digest;

@@ -1,12 +1,38 @@
+-- A session's head, and the reflog of its moves.
+
+-- snippet: clock
+-- Later than every time that this session has handed out, and than every row in it, whoever wrote it. A time more than a
+-- day ahead, left by a broken clock, does not drag ours along.
+greatest(last_at + 1, :now, coalesce((
+    SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
+     WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0))
+
+-- snippet: newest_event
+-- An open turn counts its chunks past the head's own number.
+greatest(event_seq, coalesce((SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0))
+
+-- name: insert_head
+INSERT INTO heads (
+    session_id, turn_id, prev_turn_id, revision, event_seq, last_at, relation, origin_id, origin_turn, origin_call,
+    title, preview
+) VALUES (
+    :session, :turn, NULL, :revision, :event_seq, :last_at, :relation, :origin, :origin_turn, :origin_call,
+    :title, :preview
+);
+
+-- name: lock_head
+-- The lock that comes before a statement which changes a head; and whether a row is there that is younger than any of
+-- ours: then another program wrote it.
+-- postgres:
+SELECT EXISTS (SELECT 1 FROM chat_messages m WHERE m.session_id = h.session_id AND m.created_at > h.last_at)
+  FROM heads h WHERE h.session_id = :session FOR UPDATE;
+
 -- name: take_head
 -- Lock, clock and numbers at once: `stamps` strictly increasing created_at values end at last_at, `events` numbers at
--- event_seq. A time more than a day ahead, left by a broken clock, does not drag ours along.
+-- event_seq.
 UPDATE heads
-   SET last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
-            WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
-       event_seq = greatest(event_seq, coalesce((
-           SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + :events,
+   SET last_at = {clock} + :stamps - 1,
+       event_seq = {newest_event} + :events,
        preview = coalesce(preview, :preview)
  WHERE session_id = :session
 RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
@@ -20,9 +46,7 @@ RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
 -- or gone): something needs a closer look first.
 UPDATE heads
    SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1,
-       last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
-            WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
+       last_at = {clock} + :stamps - 1,
        event_seq = event_seq + 1 -- no turn is open, so none has counted past it
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
@@ -32,9 +56,7 @@ RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
 -- name: begin_head
 -- The same for a turn that is begun: the head stays where it is.
 UPDATE heads
-   SET last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
-            WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)) + :stamps - 1,
+   SET last_at = {clock} + :stamps - 1,
        event_seq = event_seq + 1
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
@@ -44,11 +66,8 @@ RETURNING turn_id, revision, event_seq, last_at, looked_at,
 -- name: respond_head
 -- The first chunk of an open turn: a stamp for its message, a number for the chunk. No row: the turn is not ours.
 UPDATE heads
-   SET last_at = greatest(last_at + 1, :now, coalesce((
-           SELECT CAST(max(m.created_at) AS INTEGER) + 1 FROM chat_messages m
-            WHERE m.session_id = :session AND m.created_at < :now + 86400000), 0)),
-       event_seq = greatest(event_seq, coalesce((
-           SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + 1
+   SET last_at = {clock},
+       event_seq = {newest_event} + 1
  WHERE session_id = :session
    AND EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence)
 RETURNING revision, event_seq, last_at, EXISTS (SELECT 1 FROM chat_sessions s WHERE s.id = :session);
@@ -57,8 +76,7 @@ RETURNING revision, event_seq, last_at, EXISTS (SELECT 1 FROM chat_sessions s WH
 -- The seal of an open turn: the head moves from its parent to it, if both are still as they were.
 UPDATE heads
    SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1,
-       event_seq = greatest(event_seq, coalesce((
-           SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0)) + 1
+       event_seq = {newest_event} + 1
  WHERE session_id = :session AND revision = :expected
    AND EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,

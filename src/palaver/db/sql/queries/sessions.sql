@@ -1,3 +1,5 @@
+-- Sessions: the rows of the contract, and lists of them.
+
 -- name: insert_session
 INSERT INTO chat_sessions (
     id, agent, workspace_root, model_json, parent_id, parent_message_id, permissions_json, metadata_json,
@@ -8,31 +10,30 @@ INSERT INTO chat_sessions (
     0, 0, 0, 0, 0, 0, 0, :now, :now, NULL
 );
 
--- name: insert_head
-INSERT INTO heads (
-    session_id, turn_id, prev_turn_id, revision, event_seq, last_at, relation, origin_id, origin_turn, origin_call,
-    title, preview
-) VALUES (
-    :session, :turn, NULL, :revision, :event_seq, :last_at, :relation, :origin, :origin_turn, :origin_call,
-    :title, :preview
-);
-
 -- name: session_exists
 SELECT created_at, agent FROM chat_sessions WHERE id = :session;
+
+-- name: any_session
+SELECT 1 FROM chat_sessions LIMIT 1;
 
 -- name: get_session
 -- One session as a list shows it; heads may be missing where another program made the session.
 SELECT * FROM session_rows s
  WHERE s.id = :session;
 
--- name: list_recent
--- Newest first. Each list query is driven by one index of the contract; the other filters are checked on the row.
-SELECT * FROM session_rows s
- WHERE s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
+-- snippet: page
+-- Each list is driven by one index of the contract; the other filters are checked on the row.
+s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
    AND s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
- ORDER BY s.updated_at DESC, s.id DESC
- LIMIT :limit;
+
+-- snippet: newest_first
+ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
+
+-- name: list_recent
+SELECT * FROM session_rows s
+ WHERE {page}
+ {newest_first};
 
 -- name: list_created
 -- By creation: a row never moves, so a page is never skipped or repeated while others write.
@@ -49,32 +50,23 @@ SELECT * FROM session_rows s
 -- name: list_by_agent
 SELECT * FROM session_rows s
  WHERE s.agent = :agent
-   AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
-   AND s.deleted_at IS NULL
-   AND (:archived = 1 OR s.archived_at IS NULL)
+   AND {page}
    AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
- ORDER BY s.updated_at DESC, s.id DESC
- LIMIT :limit;
+ {newest_first};
 
 -- name: list_by_workspace
 SELECT * FROM session_rows s
  WHERE s.workspace_root = :workspace
-   AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
-   AND s.deleted_at IS NULL
-   AND (:archived = 1 OR s.archived_at IS NULL)
- ORDER BY s.updated_at DESC, s.id DESC
- LIMIT :limit;
+   AND {page}
+ {newest_first};
 
 -- name: list_by_parent
 SELECT * FROM session_rows s
  WHERE s.parent_id = :parent
-   AND s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
-   AND s.deleted_at IS NULL
-   AND (:archived = 1 OR s.archived_at IS NULL)
+   AND {page}
    AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
    AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
- ORDER BY s.updated_at DESC, s.id DESC
- LIMIT :limit;
+ {newest_first};
 
 -- name: fork_source
 SELECT s.agent, s.workspace_root, s.model_json, h.preview FROM chat_sessions s JOIN heads h ON h.session_id = s.id
@@ -131,22 +123,6 @@ UPDATE chat_sessions
 -- name: tokens_of_session
 SELECT total_tokens FROM chat_sessions WHERE id = :session;
 
--- name: put_prompt
-INSERT INTO system_prompts (digest, body, created_at) VALUES (:digest, :body, :now) ON CONFLICT (digest) DO NOTHING;
-
--- name: get_prompt
-SELECT body FROM system_prompts WHERE digest = :digest;
-
--- name: insert_alias
-INSERT INTO aliases (namespace, name, session_id, turn_id, created_at, reason)
-VALUES (:namespace, :name, :session, :turn, :now, :reason) ON CONFLICT (namespace, name) DO NOTHING;
-
--- name: find_alias
-SELECT session_id, turn_id FROM aliases WHERE namespace = :namespace AND name = :name;
-
--- name: find_alias_anywhere
-SELECT session_id, turn_id, namespace FROM aliases WHERE name = :name ORDER BY namespace;
-
 -- name: find_title
 SELECT session_id FROM heads WHERE title = :title;
 
@@ -157,46 +133,8 @@ SELECT id FROM chat_sessions
 
 -- name: find_id_tails
 -- For a person who types the end of an id: this one reads every id.
+-- plan: free
 SELECT id FROM chat_sessions WHERE id LIKE :tail ESCAPE '\' ORDER BY id LIMIT 50;
-
--- name: delete_alias
-DELETE FROM aliases WHERE namespace = :namespace AND name = :name AND session_id = :session;
-
--- name: aliases_of
-SELECT namespace, name FROM aliases WHERE session_id = :session ORDER BY namespace, name;
-
--- name: put_foreign_id
-INSERT INTO foreign_ids (origin, scope, foreign_id, id) VALUES (:origin, :scope, :foreign, :id)
-ON CONFLICT (origin, scope, foreign_id) DO NOTHING;
-
--- name: find_foreign_id
-SELECT id FROM foreign_ids WHERE origin = :origin AND scope = :scope AND foreign_id = :foreign;
-
--- name: put_owner
-INSERT INTO owners (id, pid, host, started_at) VALUES (:id, :pid, :host, :now) ON CONFLICT (id) DO NOTHING;
-
--- name: put_lease
--- Postgres only: here a file says who is alive.
-INSERT INTO owners (id, pid, host, started_at, lease_until) VALUES (:id, :pid, :host, :now, :until)
-ON CONFLICT (id) DO NOTHING;
-
--- name: renew_lease
--- Postgres only. No row: somebody buried us.
-UPDATE owners SET lease_until = :until WHERE id = :id;
-
--- name: lease_of
--- Postgres only.
-SELECT lease_until FROM owners WHERE id = :id;
-
--- name: idle_owners
--- Owners that no open turn names.
-SELECT o.id FROM owners o WHERE NOT EXISTS (SELECT 1 FROM turns t WHERE t.live = 1 AND t.sealed_at IS NULL AND t.owner = o.id);
-
--- name: owner_row
-SELECT pid, host, started_at FROM owners WHERE id = :id;
-
--- name: drop_owner
-DELETE FROM owners WHERE id = :id;
 
 -- name: first_words
 -- Text parts of the user's first messages, in the order they were said.

@@ -7,20 +7,20 @@
 -- The tree, and what is summed up along it.
 SELECT t.id, t.parent_id, t.session_id, t.base_revision, t.status, t.live, t.sealed_at, t.response_id, t.usage_told,
        t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write,
-       (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id)
+       (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id) AS messages
   FROM turns t WHERE t.id >= :after ORDER BY t.id LIMIT :limit;
 
 -- name: turns_beside_parents
 SELECT t.id, t.parent_id, t.session_id, t.kind, t.status, t.sealed_at, t.digest, t.depth, t.thread_tokens,
-       t.thread_messages, t.response_id, p.sealed_at, p.digest, t.facts_json
+       t.thread_messages, t.response_id, p.sealed_at AS parent_sealed_at, p.digest AS parent_digest, t.facts_json
   FROM turns t LEFT JOIN turns p ON p.id = t.parent_id WHERE t.id >= :after ORDER BY t.id LIMIT :limit;
 
 -- name: stored_lines
 -- Lines of turns beside the rows that they are about.
-SELECT e.turn_id, e.seq, e.kind, e.ref, e.salt, e.leaf, coalesce(m.role, p.type), p.message_id,
-       coalesce(octet_length(m.metadata_json), octet_length(p.data_json)),
+SELECT e.turn_id, e.seq, e.kind, e.ref, e.salt, e.leaf, coalesce(m.role, p.type) AS name, p.message_id,
+       coalesce(octet_length(m.metadata_json), octet_length(p.data_json)) AS size,
        CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json
-            WHEN octet_length(p.data_json) <= :inline THEN p.data_json END
+            WHEN octet_length(p.data_json) <= :inline THEN p.data_json END AS stored
   FROM turn_entries e
   LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
   LEFT JOIN chat_parts p ON e.kind = 'part' AND p.id = e.ref
@@ -37,23 +37,25 @@ SELECT metadata_json FROM chat_messages WHERE id = :id;
 
 -- name: all_sessions
 SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.prompt_tokens, s.completion_tokens,
-       s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.session_id, h.turn_id, h.revision,
+       s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.session_id AS head_of, h.turn_id, h.revision,
        h.event_seq, h.preview, h.deleted_at, h.relation, s.created_at, s.updated_at,
        s.cost_usd
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id >= :after ORDER BY s.id LIMIT :limit;
 
 -- name: messages_of_session
-SELECT m.id, m.role, CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END, m.created_at,
+SELECT m.id, m.role, CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END AS metadata_json,
+       m.created_at,
        (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
-         WHERE e.ref = m.id AND e.kind = 'message')
+         WHERE e.ref = m.id AND e.kind = 'message') AS entries
   FROM chat_messages m
  WHERE m.session_id = :session AND (m.created_at, m.id) > (:at, :after) ORDER BY m.created_at, m.id LIMIT :limit;
 
 -- name: copies_of_session
 -- And the lines that list what they are copies of.
-SELECT c.copy_id, c.message_id, m.id, CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END,
+SELECT c.copy_id, c.message_id, m.id AS row_id,
+       CASE WHEN octet_length(m.metadata_json) <= :inline THEN m.metadata_json END AS metadata_json,
        (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
-         WHERE e.ref = c.message_id AND e.kind = 'message')
+         WHERE e.ref = c.message_id AND e.kind = 'message') AS entries
   FROM copies c LEFT JOIN chat_messages m ON m.id = c.copy_id
  WHERE c.session_id = :session AND (c.message_id, c.copy_id) > (:message, :after)
  ORDER BY c.message_id, c.copy_id LIMIT :limit;
@@ -68,7 +70,7 @@ SELECT max(seq) FROM events WHERE session_id = :session;
 -- name: homes_of_messages
 SELECT m.id, m.session_id,
        (SELECT group_concat(e.turn_id || :field || CAST(e.seq AS TEXT), :line) FROM turn_entries e
-         WHERE e.ref = m.id AND e.kind = 'message')
+         WHERE e.ref = m.id AND e.kind = 'message') AS entries
   FROM chat_messages m WHERE m.id >= :after ORDER BY m.id LIMIT :limit;
 
 -- name: lines_that_list
@@ -76,13 +78,15 @@ SELECT turn_id, seq FROM turn_entries WHERE ref = :message AND kind = 'message';
 
 -- name: places_of_parts
 -- How the parts of messages are numbered.
-SELECT p.message_id, count(*), min(p."index"), max(p."index"), count(DISTINCT p."index") FROM chat_parts p
+SELECT p.message_id, count(*) AS parts, min(p."index") AS lowest, max(p."index") AS highest,
+       count(DISTINCT p."index") AS different
+  FROM chat_parts p
  WHERE p.message_id >= :first AND p.message_id <= :last GROUP BY p.message_id ORDER BY p.message_id;
 
 -- name: columns_of_parts
 -- Where a part says it is, where its message is; of a tool's part, what its columns are taken from.
-SELECT w.id, w.session_id, m.session_id, w.type, w.tool_call_id, w.tool_state, w.size,
-       CASE WHEN w.size <= :inline THEN w.data_json END
+SELECT w.id, w.session_id, m.session_id AS home, w.type, w.tool_call_id, w.tool_state, w.size,
+       CASE WHEN w.size <= :inline THEN w.data_json END AS data_json
   FROM (SELECT p.id, p.message_id, p.session_id, p.type, p.tool_call_id, p.tool_state, p.data_json,
                CASE WHEN p.tool_call_id IS NOT NULL OR p.tool_state IS NOT NULL OR p.type = 'dynamic-tool'
                       OR (p.type >= 'tool-' AND p.type < 'tool.') THEN octet_length(p.data_json) END AS size
@@ -91,11 +95,12 @@ SELECT w.id, w.session_id, m.session_id, w.type, w.tool_call_id, w.tool_state, w
  ORDER BY w.id;
 
 -- name: all_prompts
-SELECT digest, octet_length(body), CASE WHEN octet_length(body) <= :inline THEN body END FROM system_prompts
+SELECT digest, octet_length(body) AS size, CASE WHEN octet_length(body) <= :inline THEN body END AS body
+  FROM system_prompts
  WHERE digest >= :after ORDER BY digest LIMIT :limit;
 
 -- name: heads_beside_sessions
-SELECT h.session_id, s.id FROM heads h LEFT JOIN chat_sessions s ON s.id = h.session_id
+SELECT h.session_id, s.id AS row_id FROM heads h LEFT JOIN chat_sessions s ON s.id = h.session_id
  WHERE h.session_id >= :after ORDER BY h.session_id LIMIT :limit;
 
 -- name: lock_session
@@ -107,8 +112,9 @@ SELECT s.id FROM chat_sessions s WHERE s.id = :session
 
 -- name: sums_beside_parent
 -- Of a sealed turn: what its parent has, and what it adds.
-SELECT coalesce(p.depth, 0), coalesce(p.thread_tokens, 0), coalesce(p.thread_messages, 0),
-       (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id),
+SELECT coalesce(p.depth, 0) AS parent_depth, coalesce(p.thread_tokens, 0) AS parent_tokens,
+       coalesce(p.thread_messages, 0) AS parent_messages,
+       (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id) AS messages,
        t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write
   FROM turns t LEFT JOIN turns p ON p.id = t.parent_id WHERE t.id = :turn AND t.sealed_at IS NOT NULL;
 

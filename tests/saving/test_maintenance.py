@@ -1,4 +1,4 @@
-"""The thread that keeps house: it comes with the first turn, goes with the store, and gives up on nothing."""
+"""The maintenance thread: it comes with the first turn, goes with the store, and gives up on nothing."""
 
 from __future__ import annotations
 
@@ -16,19 +16,19 @@ import palaver
 
 from .disk import Disk
 from .puppet import Puppet
-from .support import NEVER, START, delta, keepers, one, query, stored, text_of, until
+from .support import NEVER, START, delta, maintainers, one, query, stored, text_of, until
 
 CHUNKS = "SELECT count(*) FROM events WHERE kind = 'chunk'"
 
 
 @pytest.fixture
 def others() -> set[threading.Thread]:
-    """Keepers of stores that other tests left behind."""
-    return set(keepers())
+    """Maintenance threads of stores that other tests left behind."""
+    return set(maintainers())
 
 
 def ours(others: set[threading.Thread]) -> list[threading.Thread]:
-    return [thread for thread in keepers() if thread not in others]
+    return [thread for thread in maintainers() if thread not in others]
 
 
 # ---------------------------------------------------------------- its life
@@ -48,10 +48,10 @@ def test_a_store_that_reads_and_commits_needs_no_thread(path: str, others: set[t
 def test_it_comes_with_the_first_turn_and_goes_with_the_store(path: str, others: set[threading.Thread]) -> None:
     store = palaver.open(path)
     turns = [store.sessions.create("a").turn("hello") for _ in range(3)]
-    (keeper,) = ours(others)
+    (thread,) = ours(others)
     turns[0].seal()
     store.close()
-    assert not keeper.is_alive() and ours(others) == []
+    assert not thread.is_alive() and ours(others) == []
     store.close()
 
 

@@ -1,0 +1,44 @@
+"""The facts of a turn: what was in force when it was begun, and what became of it. Kept as one JSON text.
+
+Which there are is written here, once. A key that this version does not know stays where it is: facts are only ever
+added to.
+"""
+
+from __future__ import annotations
+
+from typing import Any, TypedDict
+
+from ..base import exact_json
+from ..errors import BadValue
+
+
+class TurnFacts(TypedDict, total=False):
+    metadata: dict[str, Any]  # what the metadata of the response starts with: model, agent, system_prompt_digest
+    model: Any
+    trigger: dict[str, Any] | None
+    toolset_name: str
+    tools_available: list[str]
+    permissions_granted: list[dict[str, Any]]
+    permissions_used: list[str]
+    abort_reason: str
+    error: str
+    adopted_at: int  # of rows that another program wrote: when they became a turn
+    late: str  # the sealed turn that a result came too late for
+    continues: str  # the turn that a compaction ended while it ran
+    as_sent: Any  # the facts that came with a queued message, whatever its start added
+    cancelled_at: int  # of a queued message that was taken back
+    set_aside: str  # why a turn could not be sealed
+
+
+IN_MEMORY = ("abort_reason", "error")  # of an open turn, until its seal writes them
+
+
+def read(text: str, turn_id: str) -> TurnFacts:
+    facts = exact_json.parse(text)
+    if not isinstance(facts, dict):
+        raise BadValue(f"the facts of turn {turn_id} are no object")
+    return facts  # type: ignore[return-value]
+
+
+def stored(facts: TurnFacts) -> str:
+    return exact_json.encode(facts) if facts else "{}"

@@ -1,0 +1,38 @@
+-- What a turn lists, in the order of record.
+
+-- name: insert_entry
+INSERT INTO turn_entries (turn_id, seq, kind, ref, client_id, salt, leaf)
+VALUES (:turn, :seq, :kind, :ref, :client, :salt, :leaf);
+
+-- name: fill_entry
+UPDATE turn_entries SET salt = :salt, leaf = :leaf WHERE turn_id = :turn AND seq = :seq;
+
+-- name: set_client_id
+UPDATE turn_entries SET client_id = :client WHERE turn_id = :turn AND seq = :seq;
+
+-- name: drop_entries
+DELETE FROM turn_entries WHERE turn_id = :turn;
+
+-- name: entries_of
+SELECT seq, kind, ref, client_id, salt, leaf FROM turn_entries WHERE turn_id = :turn ORDER BY seq;
+
+-- name: turns_of_message
+SELECT e.turn_id, e.client_id, t.sealed_at, t.depth, t.session_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+ WHERE e.ref = :message AND e.kind = 'message' AND t.status <> 'pending' ORDER BY t.depth, t.id;
+
+-- name: home_turn_of_message
+-- A message of this session: the first turn that lists it, that turn's parent and seal. If the message is not hidden, it
+-- is in the transcript, and nobody needs to walk there.
+SELECT e.turn_id, t.parent_id, t.sealed_at, m.metadata_json
+  FROM turn_entries e JOIN turns t ON t.id = e.turn_id JOIN chat_messages m ON m.id = e.ref
+ WHERE e.ref = :message AND e.kind = 'message' AND t.status <> 'pending' AND m.session_id = :session
+ ORDER BY e.turn_id LIMIT 1;
+
+-- name: home_messages_of_turn
+-- The messages a turn lists that were first written in this session.
+SELECT m.id, m.metadata_json FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
+ WHERE e.turn_id = :turn AND e.kind = 'message' AND m.session_id = :session;
+
+-- name: last_user_message_of_turn
+SELECT m.id, m.session_id FROM turn_entries e JOIN chat_messages m ON m.id = e.ref AND m.role = 'user'
+ WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq DESC LIMIT 1;

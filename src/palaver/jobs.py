@@ -1,0 +1,117 @@
+"""The jobs of a store: flush what is held back, renew the sign of life, trim, recover."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import TYPE_CHECKING
+
+from .base.clock import monotonic
+from .core.upkeep.trim_slices import Slices
+from .errors import PalaverError
+from .maintenance import AGAIN
+
+if TYPE_CHECKING:
+    from .liveness import Owner
+    from .turn import Turn
+
+_REST = 0.005  # seconds between two slices of a trim
+
+
+class Flush:
+    """Writes what a stream that stalled holds back longer than its save policy allows."""
+
+    def __init__(self, turns: Iterable[Turn]) -> None:
+        self._turns = turns
+        self._at: float | None = None
+
+    def soon(self) -> None:
+        """A turn began to hold something back."""
+        self._at = 0.0
+
+    def due(self, now: float) -> float | None:
+        return None if self._at is None else self._at - now
+
+    def run(self) -> None:
+        """One turn that cannot be written does not keep the others waiting; its own writer meets the error."""
+        self._at, failures, waits = None, list[Exception](), list[float]()
+        for turn in self._turns:
+            try:
+                left = turn._flush_old()
+            except PalaverError as error:
+                failures.append(error)
+            else:
+                waits += [] if left is None else [left]
+        if failures:
+            waits.append(AGAIN)
+        if waits:
+            self._at = monotonic() + min(waits)
+        if failures:
+            raise ExceptionGroup("chunks that are held back were not written", failures)
+
+
+class Renew:
+    """Renews the sign of life where the engine asks for it."""
+
+    def __init__(self, owner: Owner) -> None:
+        self._owner = owner
+        self._renewed_at = monotonic()
+
+    def due(self, now: float) -> float | None:
+        return None if self._owner.every is None else self._renewed_at + self._owner.every - now
+
+    def run(self) -> None:
+        self._renewed_at = monotonic()
+        self._owner.renew()
+
+
+class Trim:
+    """Takes away the chunks of sealed turns, in slices. A store that never streamed trims nothing."""
+
+    def __init__(self, slices: Slices, after: float) -> None:
+        self._slices = slices
+        self._after = after
+        self._at: float | None = None
+
+    def soon(self) -> None:
+        """The store begins to stream: others may have left chunks."""
+        self._at = monotonic()
+
+    def later(self) -> bool:
+        """A turn was sealed. False: a trim is due in any case."""
+        if self._at is not None:
+            return False
+        self._at = monotonic() + self._after
+        return True
+
+    def look(self) -> None:
+        """Turns may have been sealed by others."""
+        if self._at is None and self._slices.are_any_left():
+            self.later()
+
+    def due(self, now: float) -> float | None:
+        return None if self._at is None else self._at - now
+
+    def run(self) -> None:
+        if self._slices.trim_one():
+            self._at = monotonic() + _REST
+        else:
+            self._at = None
+            self.look()
+
+
+class Recover:
+    """Seals, now and then, what writers left open that died; their chunks are trimmed like others."""
+
+    def __init__(self, recover: Callable[[], object], every: float | None, trim: Trim) -> None:
+        self._recover = recover
+        self._every = every
+        self._trim = trim
+        self._recovered_at = monotonic()
+
+    def due(self, now: float) -> float | None:
+        return None if self._every is None else self._recovered_at + self._every - now
+
+    def run(self) -> None:
+        self._recover()
+        self._recovered_at = monotonic()
+        self._trim.look()

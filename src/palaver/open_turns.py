@@ -1,0 +1,72 @@
+"""The open turns of this process: its maintenance thread looks after them, and closing the store ends them."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from . import jobs
+from .errors import HeadConflict, TurnSealed
+
+if TYPE_CHECKING:
+    from .core.turn.open_turn import OpenTurn
+    from .store import Store
+    from .streaming.save_policy import SavePolicy
+    from .turn import Turn
+
+
+class OpenTurns:
+    """Iterate over it for the turns. A store that never had one needs no thread, and trims nothing."""
+
+    def __init__(self, store: Store, policy: SavePolicy, trim: jobs.Trim) -> None:
+        self._store = store
+        self._policy = policy
+        self._turns: dict[str, Turn] = {}
+        self._trim = trim
+        self.flush = jobs.Flush(self)
+        self.have_been = False
+
+    def __iter__(self) -> Iterator[Turn]:
+        return iter(list(self._turns.values()))
+
+    def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
+        from .streaming.recorder import Recorder
+        from .turn import Turn
+
+        recorder = Recorder(self._store.db, state, self._policy, on_hold=self._hold)
+        turn = Turn(self._store._runtime, recorder, on_end=self._forget, on_begin=self._remember, resumed=resumed)
+        self._remember(turn)
+        return turn
+
+    def _remember(self, turn: Turn) -> None:
+        self._turns[turn.id] = turn
+        if not self.have_been:
+            self.have_been = True
+            self._trim.soon()
+            self._store._maintenance.wake()
+
+    def _hold(self) -> None:
+        self.flush.soon()
+        self._store._maintenance.wake()
+
+    def _forget(self, turn: Turn) -> None:
+        self._turns.pop(turn.id, None)
+        if self._trim.later():
+            self._store._maintenance.wake()
+
+    def end_with(self, stack: ExitStack) -> None:
+        """The first begun is the first to end (threads began them in any order); none keeps another from it."""
+        for turn in sorted(self, key=lambda turn: turn._began, reverse=True):
+            stack.callback(_abort, turn)
+
+
+def _abort(turn: Turn) -> None:
+    """What was sealed meanwhile stays so; what lost a race is kept as a stray."""
+    if turn.status != "streaming":
+        return
+    try:
+        if not turn.give_back():
+            turn.abort("the store was closed")
+    except (HeadConflict, TurnSealed):
+        pass

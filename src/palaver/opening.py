@@ -1,0 +1,90 @@
+"""Opening a store: from an address to its engine, with the options that each of the two takes."""
+
+from __future__ import annotations
+
+import os
+from typing import Any
+
+from .base import address, arguments
+from .db.engine import Engine
+from .db.sqlite import filesystem
+from .db.sqlite.engine import SqliteDatabase
+from .db.sqlite.readonly import ReadOnlyDatabase
+from .errors import BadValue, StoreError
+from .maintenance import say
+from .store import Store
+
+_ENGINE = ("create", "durability", "readonly", "timeout")
+_POSTGRES = ("lease", "pooler")
+_STORE = ("save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after", "recover_every")
+
+
+def open(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None = None, **options: Any) -> Store:
+    """Open a store: a path, ":memory:", or a Postgres address and a space on it. It is made if it is not there, unless
+    `create=False`. With `readonly=True` nothing of it is changed, made, recovered or adopted."""
+    store = open_quietly(url, space, **options)
+    for note in store.notes:
+        say(note)
+    return store
+
+
+def open_quietly(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None, **options: Any) -> Store:
+    """`open`, for who says by itself what there is to say (`store.notes`)."""
+    path = _path(url)
+    is_postgres = address.is_server(path)
+    known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
+    unknown = set(options) - known
+    if unknown:
+        raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
+    for name, least in (("timeout", 0), ("lease", 0.1)):
+        if name in options:
+            arguments.number(name, options[name], least=least)
+    for name in ("create", "readonly", "pooler"):
+        if name in options:
+            arguments.flag(name, options[name])
+    chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
+    return _open_on(_server(path, space, chosen) if is_postgres else _file(path, space, chosen), options)
+
+
+def _path(url: Any) -> str:
+    if not isinstance(url, str | bytes | os.PathLike):
+        raise BadValue(
+            f"a store is opened by a path, ':memory:' or a postgresql:// address, not {arguments.shown(url)}"
+        )
+    return os.fsdecode(url)
+
+
+def _server(url: str, space: str | None, chosen: dict[str, Any]) -> Engine:
+    url, named = address.split(url)
+    if space is not None and named and space != named:
+        raise BadValue(f"the address names the space {named!r}, and `space` {space!r}; leave one of them out")
+    return _postgres(url, (named or "default") if space is None else space, chosen)
+
+
+def _file(path: str, space: str | None, chosen: dict[str, Any]) -> Engine:
+    if space is not None:
+        raise BadValue("a file is one space by itself; leave `space` out")
+    if "://" in path:
+        raise BadValue(
+            f"{path.partition('://')[0]}:// stores are not supported; give a path, ':memory:' or postgresql://"
+        )
+    path = path if path == ":memory:" else filesystem.locate(path)
+    if chosen.pop("readonly", False):
+        return ReadOnlyDatabase(path, timeout=chosen.get("timeout", 30.0))
+    return SqliteDatabase(path, **chosen)
+
+
+def _open_on(engine: Engine, options: dict[str, Any]) -> Store:
+    try:
+        return Store(engine, **options)
+    except BaseException:
+        engine.close()
+        raise
+
+
+def _postgres(url: str, space: str, options: dict[str, Any]) -> Engine:
+    try:
+        from .db.postgres.engine import PostgresDatabase
+    except ModuleNotFoundError as error:
+        raise StoreError(f"Postgres needs {error.name}; pip install 'palaver-store[postgres]'") from None
+    return PostgresDatabase(url, space, **options)

@@ -1,0 +1,166 @@
+"""Changes of an open turn that are no chunks: usage, results from outside, waiting, the seal.
+
+Each is one transaction of the turn's writer: `recorder.writing()`, and first `writer.renumber`, which asks whether the
+turn is still ours and takes the numbers that follow.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from ..base import exact_json
+from ..core import counting, facts, heads, model_ref
+from ..core.read import context
+from ..core.runtime import Runtime
+from ..core.settle import landing, requeue
+from ..core.turn import response
+from ..core.turn.open_turn import OpenTurn
+from ..core.verbs import late_result, mid_turn
+from ..core.verbs.compaction import Compaction
+from ..db.engine import Tx
+from ..db.queries import Q
+from ..errors import HeadConflict, TurnSealed, UsageConflict
+from ..model import SEALED, Usage
+from .recorder import Recorder
+
+
+def count_usage(recorder: Recorder, given: Usage, cost: float, model: Any) -> None:
+    """Tokens used since the last call, into turn, message metadata and the session's sums."""
+    recorder.make_ready(waiting=True)
+    turn = recorder.state
+    if response.has_caller_usage(turn):
+        raise UsageConflict(turn.id)
+    with recorder.writing() as (tx, writer):
+        writer.renumber(tx)
+        counting.refuse_overflow(tx, turn.session_id, turn.thread, turn.usage, given)
+        if turn.response_id is None:  # tokens have a home as soon as they are told
+            writer.seq = response.open_response(tx, turn)
+        turn.told = True
+        if model is not None:
+            turn.facts["model"] = model_ref.checked(model)
+            _write_facts(tx, turn)
+        response.count_usage(tx, turn, turn.usage + given, turn.cost + cost)
+        response.write_metadata(tx, turn)
+        writer.event(tx, "usage", {"usage": exact_json.Raw(given.json().encode()), "cost_usd": cost})
+
+
+def note_permission(recorder: Recorder, permission: str) -> None:
+    """A permission that the turn made use of, beside those it was granted."""
+    recorder.refresh()
+    recorder.refuse_ended(waiting=True)
+    turn = recorder.state
+    used = turn.facts.get("permissions_used", [])
+    if permission not in used:
+        turn.facts["permissions_used"] = [*used, permission]
+        with recorder.writing() as (tx, writer):
+            writer.renumber(tx)
+            _write_facts(tx, turn)
+
+
+def _write_facts(tx: Tx, turn: OpenTurn) -> None:
+    tx.defer(Q.set_facts, turn=turn.id, fence=turn.fence, facts=facts.stored(turn.facts))
+
+
+# ---------------------------------------------------------------- results from outside, and waiting for them
+
+
+def resolve(recorder: Recorder, data: dict[str, Any]) -> None:
+    """A tool's result or the answer to an approval request. One that comes after the seal is kept beside the turn."""
+    recorder.refresh()
+    try:
+        if recorder.state.status in SEALED:
+            raise TurnSealed(recorder.state.id, recorder.state.status)
+        recorder.flush()
+        _resolve(recorder, data)
+    except TurnSealed as sealed:
+        raise TurnSealed(recorder.state.id, sealed.status, late=_keep_late(recorder, data)) from None
+
+
+def _resolve(recorder: Recorder, data: dict[str, Any]) -> None:
+    turn = recorder.state
+    index = turn.fold.resolve(**data)
+    with recorder.writing(hard=True) as (tx, writer):
+        writer.renumber(tx)
+        writer.event(tx, "resolve", data)
+        writer.write_dirty(tx, index)
+        if "approved" not in data:
+            turn.add(tx, "result", turn.part_ids[index])
+    writer.dirty.clear()
+
+
+def _keep_late(recorder: Recorder, data: dict[str, Any]) -> str | None:
+    """A result is kept beside the sealed turn; an answer to a question that is over is not a result."""
+    if "approved" in data:
+        return None
+    with recorder.writing(hard=True) as (tx, _):
+        return late_result.keep(tx, recorder.state.id, data)
+
+
+def wait(recorder: Recorder) -> None:
+    recorder.make_ready()
+    with recorder.writing(hard=True) as (tx, writer):
+        writer.renumber(tx)
+        writer.write_dirty(tx)
+        writer.set_waiting(tx)
+    recorder.state.fence += 1
+    writer.dirty.clear()
+
+
+def give_back(recorder: Recorder) -> bool:
+    """A queued message whose start failed before anything came waits again, once. False: it does not."""
+    turn = recorder.state
+    if recorder.has_begun or turn.status != "streaming":
+        return False
+    with recorder.writing(hard=True) as (tx, _):
+        head = heads.lock(tx, turn.session_id, timestamps=0)
+        given = requeue.give_back(tx, head, turn.id, turn.fence)
+    if given:
+        turn.status = "aborted"
+    return given
+
+
+# ---------------------------------------------------------------- what a model sees
+
+
+def read_context(recorder: Recorder, system: str | None) -> list[dict[str, Any]]:
+    recorder.refresh()
+    recorder.flush()
+    turn = recorder.state
+    with recorder.reading() as tx:
+        return context.of_turn(tx, turn.id, turn.parent_id, turn.facts, system)
+
+
+def compact(recorder: Recorder, runtime: Runtime, said: Compaction, keep_from: str | None) -> Recorder:
+    """Seal the turn at its last finished step, write the summary, begin the turn that goes on; all of it or nothing."""
+    recorder.make_ready()
+    turn = recorder.state
+    with recorder.writing(hard=True) as (tx, writer):
+        going_on = mid_turn.compact(tx, runtime, turn, said, keep_from)
+        if going_on is None:
+            writer.renumber(tx)
+            raise HeadConflict(turn.session_id, turn.base_revision, landing.revision_of(tx, turn.session_id))
+        state, rest = going_on
+        following = recorder.successor(state)
+        if rest:
+            following.go_on(tx, rest)
+    return following
+
+
+# ---------------------------------------------------------------- the end
+
+
+def seal(recorder: Recorder, runtime: Runtime, status: str) -> None:
+    """Freeze the turn and move the head to it. HeadConflict: somebody else moved it first; the work is a stray then."""
+    turn = recorder.state
+    with recorder.writing(hard=True) as (tx, writer):
+        landed = landing.land(tx, runtime, turn, status, writer.seq)
+        if landed is None:
+            writer.renumber(tx)
+            actual = landing.revision_of(tx, turn.session_id)
+    if landed is not None:
+        runtime.head_cache.put(turn.session_id, landed)
+        return
+    with recorder.writing(hard=True) as (tx, writer):
+        writer.renumber(tx)
+        landing.drift(tx, turn, status)
+    raise HeadConflict(turn.session_id, turn.base_revision, actual, stray=turn.id)
