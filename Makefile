@@ -5,17 +5,29 @@ VENV ?= .venv
 BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 2
+PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+
+# The tests and, at the same time, the checks, whose words come when the tests are over. It fails if either fails.
+define beside_checks
+said=$$(mktemp); $(MAKE) --no-print-directory check >$$said 2>&1 & checks=$$!; \
+$(1); tests=$$?; \
+wait $$checks; checks=$$?; \
+cat $$said; rm -f $$said; \
+[ $$checks -eq 0 ] || echo "The checks failed."; \
+[ $$tests -eq 0 ] || echo "The tests failed."; \
+[ $$checks -eq 0 ] && [ $$tests -eq 0 ]
+endef
 
 .PHONY: run test test-long check bench fmt clean
 
 run: $(VENV)/installed
 	@$(BIN)/palaver demo
 
-test: check
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+test: $(VENV)/dev
+	@$(call beside_checks,$(PYTEST))
 
-test-long: check
-	$(BIN)/python -m pytest -n $(JOBS) --dist loadgroup -m "long or not long"
+test-long: $(VENV)/dev
+	@$(call beside_checks,$(PYTEST) -m "long or not long")
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

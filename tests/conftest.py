@@ -1,10 +1,11 @@
-"""Shared fixtures: a store in a file of its own, and the `long` marker, which only `make test-long` runs."""
+"""Shared fixtures: a store in a file of its own; `long` tests, which only `make test-long` runs; files in memory."""
 
 from __future__ import annotations
 
 import os
 from collections.abc import Iterator
 from pathlib import Path
+from tempfile import TemporaryDirectory
 
 import pytest
 
@@ -12,10 +13,28 @@ import palaver
 from palaver.base import ids
 from palaver.base.clock import now_ms
 
+from . import memory, planted
+from .postgres.shared import RUN, folder_of_this_run, wait_for_the_end
+
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are started: each would compile everything
 
 
+@pytest.hookimpl(tryfirst=True)
+def pytest_configure(config: pytest.Config) -> None:
+    os.environ.setdefault(RUN, str(os.getpid()))
+    if config.option.basetemp is None:  # which also is what a worker is told
+        config.option.basetemp = memory.move_in()
+
+
+def pytest_unconfigure(config: pytest.Config) -> None:
+    if os.environ[RUN] == str(os.getpid()):
+        wait_for_the_end(folder_of_this_run())
+        memory.move_out()
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    planted.mark_long(config, items)
     if config.option.markexpr:
         return
     kept = [item for item in items if item.get_closest_marker("long") is None]
@@ -31,6 +50,24 @@ def pytest_runtest_teardown(item: pytest.Item) -> Iterator[None]:
     yield
     if ids._last > (now_ms() + 60_000) * ids._PER_MS:
         ids._last = 0
+
+
+@pytest.hookimpl(wrapper=True)
+def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
+    if item.get_closest_marker("on_disk") is None:
+        return (yield)
+    with memory.on_disk():
+        return (yield)
+
+
+@pytest.fixture
+def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
+    """In memory, unless the test is about the disk."""
+    if request.node.get_closest_marker("on_disk") is None:
+        yield tmp_path
+        return
+    with TemporaryDirectory(prefix="palaver-test-", ignore_cleanup_errors=True) as folder:
+        yield Path(folder)
 
 
 @pytest.fixture

@@ -1,4 +1,8 @@
-"""The command line as a person runs it: `python -m palaver …` in a process of its own, with a clean environment."""
+"""The command line as a person runs it, with a clean environment: in this process, or in one of its own.
+
+`Cli` runs commands in this process, which takes some milliseconds. `Cli.real` runs `python -m palaver …`, for what only
+a process has; test_inside.py shows that both answer the same.
+"""
 
 from __future__ import annotations
 
@@ -11,6 +15,8 @@ import sys
 import tempfile
 from pathlib import Path
 from typing import Any, NamedTuple
+
+from . import inside
 
 CACHE = tempfile.mkdtemp(prefix="palaver-tests-pyc-")  # compiled once, not once per process
 atexit.register(shutil.rmtree, CACHE, ignore_errors=True)
@@ -41,17 +47,22 @@ class Cli:
         self.home = home
         self.env = environment(home, **({"PALAVER_STORE": str(store)} if store else {}), **extra)
 
+    @property
+    def real(self) -> Cli:
+        """The same in a process of its own."""
+        return RealCli(self.home, self.env)
+
     def __call__(self, *args: str, stdin: str | bytes = b"", timeout: float = 120, **extra: str) -> Done:
         given = stdin.encode() if isinstance(stdin, str) else stdin
-        run = subprocess.run(
-            [*COMMAND, *args],
-            input=given,
-            env={**self.env, **extra},
-            cwd=self.home,
-            capture_output=True,
-            timeout=timeout,
-        )
-        return Done(run.returncode, run.stdout.decode(), run.stderr.decode())
+        code, out, err = self._run(args, {**self.env, **extra}, given, timeout)
+        return Done(code, out.decode(), err.decode())
+
+    def _run(
+        self, args: tuple[str, ...], env: dict[str, str], stdin: bytes, timeout: float
+    ) -> tuple[int, bytes, bytes]:
+        changed = {name for name, value in environment(self.home).items() ^ env.items()}
+        assert not [name for name in changed if name.startswith(inside.INTERPRETER)], "only a process has these: .real"
+        return inside.run(args, env, self.home, stdin, timeout)
 
     def ok(self, *args: str, **rest: Any) -> str:
         done = self(*args, **rest)
@@ -71,3 +82,17 @@ class Cli:
         assert "Traceback" not in done.err
         assert done.err.startswith("palaver: ") and done.err.count("\n") == 1, done.err
         return done.err
+
+
+class RealCli(Cli):
+    def __init__(self, home: Path, env: dict[str, str]) -> None:
+        self.home = home
+        self.env = env
+
+    def _run(
+        self, args: tuple[str, ...], env: dict[str, str], stdin: bytes, timeout: float
+    ) -> tuple[int, bytes, bytes]:
+        run = subprocess.run(
+            [*COMMAND, *args], input=stdin, env=env, cwd=self.home, capture_output=True, timeout=timeout
+        )
+        return run.returncode, run.stdout, run.stderr

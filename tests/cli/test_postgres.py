@@ -19,13 +19,17 @@ from palaver.base import address
 from palaver.cli import location, program, suggest
 from palaver.cli.commands import doctor_server
 from palaver.cli.exits import Stop, hide_secrets
+from tests.postgres.conftest import server
 from tests.postgres.pooler import Pooler
-from tests.postgres.server import Given, Server, connect_given, rewritten
+from tests.postgres.server import Given, connect_given, rewritten
+from tests.postgres.shared import Shared
 
 from .puppet import Puppet
 from .run import Cli
 from .terminal import Terminal
 from .test_reference import documented
+
+__all__ = ["server"]
 
 REPOSITORY = str(Path(__file__).parent.parent.parent)
 SECRET = "correct-horse"
@@ -33,15 +37,10 @@ _numbers = itertools.count()
 
 
 @pytest.fixture(scope="module")
-def database() -> Iterator[str]:
-    given: Server | Given | None = connect_given()
-    if given is None:
-        with Server() as ours:
-            yield ours.create_database()
-        return
-    made = given.create_database()
+def database(server: Shared | Given) -> Iterator[str]:
+    made = server.create_database()
     yield made
-    given.drop_database(made)
+    server.drop_database(made)
 
 
 @pytest.fixture(scope="module")
@@ -328,7 +327,7 @@ def test_a_password_in_a_sentence_is_hidden() -> None:
 def test_without_the_driver_it_is_said_how_to_get_it(bare: Cli) -> None:
     (bare.home / "psycopg.py").write_text("raise ModuleNotFoundError('no', name='psycopg')\n")
     for run in (("ls", "-s", "postgresql://h/d"), ("space", "ls", "postgresql://h/d")):
-        said = bare.refused(*run, code=4, PYTHONPATH=str(bare.home))
+        said = bare.real.refused(*run, code=4, PYTHONPATH=str(bare.home))
         assert "Postgres needs psycopg; pip install 'palaver-store[postgres]'" in said
 
 

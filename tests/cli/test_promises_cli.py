@@ -12,6 +12,8 @@ import sys
 from pathlib import Path
 from typing import Any
 
+import pytest
+
 import palaver
 
 from . import talks
@@ -258,6 +260,7 @@ def test_promise_153_a_place_that_cannot_be_written_is_a_clear_error(cli: Cli) -
     assert "cannot create" in cli.refused("import", "out.jsonl", "-s", unwritable, code=4)
 
 
+@pytest.mark.on_disk
 def test_promise_153_a_network_file_system_is_a_clear_error(cli: Cli) -> None:
     (cli.home / "mounts").write_text("20 1 0:1 / / rw - nfs4 server:/export rw\n")
     code = (

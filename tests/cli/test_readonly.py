@@ -17,6 +17,8 @@ from tests.opening.elsewhere import mounted
 
 from .run import COMMAND, Cli, Done
 
+pytestmark = pytest.mark.on_disk
+
 KILLED = """
 import os, sys, palaver
 store = palaver.open(sys.argv[1])

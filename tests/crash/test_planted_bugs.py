@@ -67,6 +67,7 @@ def test_without_a_bug_the_judge_finds_nothing(grave: Path, tmp_path: Path) -> N
     assert judge([copy_of(grave, tmp_path / "copy")]) == [[]]
 
 
+@pytest.mark.planted("strays_not_hidden")
 @pytest.mark.parametrize(("bug", "words"), RECOVERY.items())
 def test_a_bug_in_the_recovery_is_found(bug: str, words: str, grave: Path, tmp_path: Path) -> None:
     problems = judge([copy_of(grave, tmp_path / "copy")], bug)[0]

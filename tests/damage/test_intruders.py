@@ -11,10 +11,10 @@ import pytest
 
 import palaver
 
-from ..postgres.conftest import dsn, server
+from ..postgres.conftest import ready, server
 from ..postgres.engines import connect
 
-__all__ = ["dsn", "server"]
+__all__ = ["ready", "server"]
 
 BAD = {
     "a view in the place of a table": (
@@ -112,24 +112,22 @@ ON_POSTGRES = {
 
 
 @pytest.mark.parametrize("what", ON_POSTGRES)
-def test_it_is_refused_by_name_on_a_server_too(dsn: str, what: str) -> None:
+def test_it_is_refused_by_name_on_a_server_too(ready: str, what: str) -> None:
     script, said = ON_POSTGRES[what]
-    palaver.open(dsn).close()
-    with closing(connect(dsn, "default")) as db:
+    with closing(connect(ready, "default")) as db:
         db.execute(script.encode())
     with pytest.raises(palaver.SchemaMismatch, match=said):
-        palaver.open(dsn)
+        palaver.open(ready)
 
 
-def test_a_trigger_on_the_contracts_tables_runs_on_a_server_too(dsn: str) -> None:
-    palaver.open(dsn).close()
-    with closing(connect(dsn, "default")) as db:
+def test_a_trigger_on_the_contracts_tables_runs_on_a_server_too(ready: str) -> None:
+    with closing(connect(ready, "default")) as db:
         db.execute(
             b"CREATE TABLE log (n int);"
             b"CREATE FUNCTION f() RETURNS trigger LANGUAGE plpgsql AS"
             b" 'BEGIN INSERT INTO log SELECT count(*) FROM turns; RETURN NULL; END';"
             b"CREATE TRIGGER t AFTER INSERT ON chat_messages FOR EACH ROW EXECUTE FUNCTION f()"
         )
-    with palaver.open(dsn) as store:
+    with palaver.open(ready) as store:
         store.sessions.create("a").commit("two")
         assert store.verify() == []

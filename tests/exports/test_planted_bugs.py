@@ -166,6 +166,7 @@ CASES: list[Case] = [
 ]
 
 
+@pytest.mark.planted("no proof")
 @pytest.mark.parametrize("plant, claim", [case[1:] for case in CASES], ids=[case[0] for case in CASES])
 def test_a_planted_bug_is_found(plant: Callable[[Room], None], claim: Callable[[Room], None], room: Room) -> None:
     plant(room)
@@ -173,6 +174,7 @@ def test_a_planted_bug_is_found(plant: Callable[[Room], None], claim: Callable[[
         claim(room)
 
 
+@pytest.mark.planted("an_altered_title")
 @pytest.mark.parametrize("claim", [an_altered_title_is_refused, an_open_turn_folds, markup_is_escaped])
 def test_without_a_bug_the_claim_holds(claim: Callable[[Room], None], room: Room) -> None:
     claim(room)
@@ -181,6 +183,7 @@ def test_without_a_bug_the_claim_holds(claim: Callable[[Room], None], room: Room
 METHODS = ("head", "reflog", "turns", "entries", "messages", "parts", "events", "copies", "aliases")
 
 
+@pytest.mark.planted("turns")
 @pytest.mark.parametrize("method", [*METHODS, "foreign_ids", "prompts"])
 def test_a_table_that_is_left_out_of_an_export_is_missed(method: str, room: Room) -> None:
     room.plant.setattr(groups.Group, method, lambda self, tx: ())

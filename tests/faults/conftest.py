@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import os
 import subprocess
-import tempfile
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -16,16 +15,10 @@ from ..crash.conftest import Other as Obedient
 from .running import start
 from .waiting import until
 
-MEMORY = "/dev/shm"
-
 
 @pytest.fixture
-def fast(tmp_path: Path) -> Iterator[Path]:
-    if not os.access(MEMORY, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-        yield Path(folder)
+def fast(tmp_path: Path) -> Path:
+    return tmp_path
 
 
 class Other(Obedient):

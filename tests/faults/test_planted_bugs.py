@@ -43,12 +43,14 @@ def said_of(folder: Path, workload: str, faults: list[Fault], bug: str | None) -
     return "\n".join(problem for outcome in outcomes for problem in outcome["problems"])
 
 
+@pytest.mark.planted("refused_for_ever")
 @pytest.mark.parametrize("bug", BROKEN_RUNS)
 def test_a_bug_in_how_the_store_takes_an_io_error_is_found(bug: str, fast: Path) -> None:
     workload, faults, words = BROKEN_RUNS[bug]
     assert words in said_of(fast, workload, faults, bug)
 
 
+@pytest.mark.planted("stream")
 @pytest.mark.parametrize(("workload", "faults"), [("stream", WRITES), ("crowd", SYNCS)])
 def test_without_a_bug_the_same_runs_find_nothing(workload: str, faults: list[Fault], fast: Path) -> None:
     assert said_of(fast, workload, faults, None) == ""
@@ -92,6 +94,7 @@ def infected(start: Start, bug: str) -> Start:
     return lambda **options: start(bug=bug, **options)
 
 
+@pytest.mark.planted("forks_unnoticed")
 @pytest.mark.parametrize("bug", BROKEN_TESTS)
 def test_a_bug_between_processes_is_found(bug: str, other: Start, fast: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(waiting, "PATIENCE", 1.0)

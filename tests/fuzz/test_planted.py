@@ -69,6 +69,7 @@ def opening_fails_after_a_title(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Store, "recover", choking)
 
 
+@pytest.mark.planted("housekeeping_fails")
 @pytest.mark.parametrize(
     ("planted", "verbs", "found"),
     [
@@ -89,6 +90,7 @@ def test_a_planted_bug_is_found(
         run.run(1, 400, verbs)
 
 
+@pytest.mark.planted("verbs1")
 @pytest.mark.parametrize("verbs", [("Session.commit", "Session.undo"), ("Session.title",), ("Session.turn",)])
 def test_without_a_bug_nothing_is_found(
     verbs: tuple[str, ...], monkeypatch: pytest.MonkeyPatch, tmp_path: Path

@@ -54,6 +54,7 @@ def test_promise_148_a_part_that_its_sealed_turn_does_not_list_is_not_brought_ba
     assert dump(kept.path) == before
 
 
+@pytest.mark.planted("insert_message")
 @pytest.mark.parametrize("statement", SHOWN_BY)
 def test_promise_148_a_journal_that_misses_a_kind_of_line_is_noticed(
     statement: str, kept: palaver.Store, monkeypatch: pytest.MonkeyPatch
@@ -80,6 +81,7 @@ def no_metadata(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(rebuild._Folds, "metadata", lambda self, **source: "{}")
 
 
+@pytest.mark.planted("another_part")
 @pytest.mark.parametrize("plant", [folds_too_little, another_part, no_metadata], ids=lambda plant: plant.__name__)
 def test_promise_148_a_replay_that_folds_wrongly_is_noticed(
     plant: Callable[[pytest.MonkeyPatch], None], kept: palaver.Store, monkeypatch: pytest.MonkeyPatch

@@ -16,6 +16,8 @@ import palaver
 from .counting import PAGE, frames, statements, steps
 from .crowd import CREW
 
+pytestmark = pytest.mark.on_disk
+
 FRAMES = {  # at most, on average
     "a whole turn of one message": 23.5,
     "a question and a streamed answer of 5 chunks": 61.5,

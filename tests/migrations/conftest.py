@@ -2,25 +2,16 @@
 
 from __future__ import annotations
 
-import os
-import tempfile
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from .old import version_1
 
-MEMORY = "/dev/shm"
-
 
 @pytest.fixture
-def fast(tmp_path: Path) -> Iterator[Path]:
-    if not os.access(MEMORY, os.W_OK):
-        yield tmp_path
-        return
-    with tempfile.TemporaryDirectory(dir=MEMORY) as folder:
-        yield Path(folder)
+def fast(tmp_path: Path) -> Path:
+    return tmp_path
 
 
 @pytest.fixture

@@ -124,6 +124,7 @@ PLANTED = [
 ]
 
 
+@pytest.mark.planted("open_tools_stay_open")
 @pytest.mark.parametrize("plant", PLANTED, ids=lambda plant: plant.__name__)
 def test_the_machine_finds_what_is_planted(plant: Plant, monkeypatch: pytest.MonkeyPatch) -> None:
     plant(monkeypatch)

@@ -13,6 +13,8 @@ import pytest
 import palaver
 from palaver.db.sqlite import filesystem
 
+pytestmark = pytest.mark.on_disk
+
 
 def refused(path: Path | str, kind: type[palaver.PalaverError]) -> str:
     with pytest.raises(kind) as caught:

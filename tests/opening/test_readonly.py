@@ -26,6 +26,8 @@ from tests.migrations import old
 
 from .elsewhere import as_nobody, mounted, on_a_readonly_mount, python
 
+pytestmark = pytest.mark.on_disk
+
 KILLED = """
 store = palaver.open(path)
 session = store.sessions.create("coder", title="Killed")

@@ -17,7 +17,7 @@ import palaver
 from palaver import BadValue, NotAStore, PalaverError, SchemaMismatch, SchemaTooNew, StoreError, StoreUnavailable
 from palaver.db.postgres import pipeline
 
-from .server import Server, rewritten
+from .server import rewritten
 
 SECRET = "hunter2"  # trust asks for none, so that it may stand in every address
 SHAPE = """
@@ -114,7 +114,7 @@ def test_the_password_is_not_shown_by_a_store_that_is_open(dsn: str) -> None:
 
 
 @pytest.fixture
-def role(admin: Admin, dsn: str, ours: Server) -> Iterator[str]:
+def role(admin: Admin, dsn: str, not_given: None) -> Iterator[str]:
     name = f"guest_{conninfo_to_dict(dsn)['dbname']}"
     admin.execute(f"CREATE ROLE {name} LOGIN".encode())
     yield name
@@ -174,7 +174,7 @@ def test_who_may_only_read_can_read_and_is_told_so_when_writing(dsn: str, admin:
 
 
 @pytest.mark.parametrize("encoding", ["LATIN1", "SQL_ASCII"])
-def test_a_database_that_is_not_utf8(dsn: str, admin: Admin, ours: Server, encoding: str) -> None:
+def test_a_database_that_is_not_utf8(dsn: str, admin: Admin, not_given: None, encoding: str) -> None:
     name = f"{conninfo_to_dict(dsn)['dbname']}_{encoding.lower()}"
     admin.execute(f"CREATE DATABASE {name} TEMPLATE template0 ENCODING '{encoding}' LOCALE 'C'".encode())
     try:

@@ -324,13 +324,12 @@ def test_a_server_that_is_away_for_a_second_delays_a_commit_but_does_not_fail_it
     database: str, durable: Server, session: Session
 ) -> None:
     durable.stop()
-    began = time.monotonic()
     with beside(lambda: session.commit("said")) as result:
         time.sleep(1.0)
+        assert result == []
         durable.start()
 
     assert isinstance(result[0], palaver.TurnInfo), result
-    assert 1.0 <= time.monotonic() - began < TIMEOUT_S
     assert seen(database, session.id) == ["said"]
 
 
@@ -356,38 +355,33 @@ def test_a_server_that_stays_away_is_said_so_within_the_timeout(
         session = store.sessions.create()
         session.turn("before").seal()
         durable.stop()
-        began = time.monotonic()
-        with pytest.raises(StoreUnavailable) as caught:
-            VERBS[verb](store, session)
-        took = time.monotonic() - began
+        with beside(lambda: VERBS[verb](store, session)) as result:
+            pass
         durable.start()
 
-    assert took < 3.0
-    assert NOTHING in str(caught.value) and "\n" not in str(caught.value)
+    assert isinstance(result[0], StoreUnavailable), result
+    assert NOTHING in str(result[0]) and "\n" not in str(result[0])
     assert seen(database, session.id) == ["before"]
 
 
 def test_a_server_that_is_not_there_at_opening_is_said_so_within_the_timeout(database: str, durable: Server) -> None:
     durable.stop()
-    began = time.monotonic()
-    with pytest.raises(StoreUnavailable):
-        palaver.open(database, timeout=0.5)
+    with beside(lambda: palaver.open(database, timeout=0.5)) as result:
+        pass
 
-    assert time.monotonic() - began < 3.0
+    assert isinstance(result[0], StoreUnavailable), result
 
 
 @pytest.mark.long
 def test_a_line_that_stands_still_is_given_up(line: Lossy) -> None:
     with palaver.open(line.dsn, timeout=0.1) as store:
         session = store.sessions.create()
-        line.stall(20.0)
-        began = time.monotonic()
-        with pytest.raises(StoreUnavailable):
-            session.commit("said")
-        took = time.monotonic() - began
+        line.stall(600.0)
+        with beside(lambda: session.commit("said")) as result:
+            pass
         line.stall(0)
 
-    assert took < 15.0
+    assert isinstance(result[0], StoreUnavailable), result
 
 
 # ---------------------------------------------------------------- a server that crashes
@@ -428,18 +422,20 @@ def test_a_backend_killed_inside_a_transaction_leaves_nothing(
 
 
 def test_a_commit_that_a_crash_took_is_said_to_be_gone_at_once(
-    database: str, durable: Server, session: Session, monkeypatch: pytest.MonkeyPatch
+    database: str, durable: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """Who would wait for the timeout would not be back in time."""
+
     def crash() -> None:
         durable.stop("immediate")
         durable.start()
 
-    with interrupted_before_commit(monkeypatch, crash), pytest.raises(StoreUnavailable) as caught:
-        began = time.monotonic()
-        session.commit("lost")
+    with palaver.open(database, timeout=600.0) as store:
+        session = store.sessions.create()
+        with interrupted_before_commit(monkeypatch, crash), beside(lambda: session.commit("lost")) as result:
+            pass
 
-    assert NOTHING in str(caught.value)
-    assert time.monotonic() - began < TIMEOUT_S / 2
+    assert isinstance(result[0], StoreUnavailable) and NOTHING in str(result[0])
     assert seen(database, session.id) == []
 
 

@@ -21,13 +21,14 @@ from palaver.db.postgres.pipeline import Pipeline
 from palaver.db.postgres.settings import Settings
 
 from .crowd import NOTHING
-from .server import Given, Server
+from .server import Given
+from .shared import Shared
 
 TIMEOUT_S = 5.0
 
 
 @pytest.fixture(scope="module")
-def database(server: Server | Given) -> Iterator[str]:
+def database(server: Shared | Given) -> Iterator[str]:
     """One for all: what a test does is in a session of its own."""
     made = server.create_database()
     yield made

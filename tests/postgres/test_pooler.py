@@ -18,16 +18,17 @@ from palaver.db.postgres.pool import Pool
 from palaver.db.postgres.transactions import Read, Statements, Write
 
 from .pooler import Pooler
-from .server import Given, Server
+from .server import Given
+from .shared import Shared
 
 SPACES = [f"space-{number}" for number in range(10)]
 CLIENTS = 20
-ROUNDS = 12
+ROUNDS = 4
 PATIENCE_S = 120.0
 
 
 @pytest.fixture
-def pooler(dsn: str, server: Server | Given) -> Iterator[Pooler]:
+def pooler(dsn: str, server: Shared | Given) -> Iterator[Pooler]:
     if isinstance(server, Given):
         pytest.skip("the pooler knows sockets and trust only")
     with Pooler(dsn) as made:
@@ -89,18 +90,19 @@ def test_a_client_that_leaves_in_the_middle_leaves_nothing(pooler: Pooler, dsn: 
 class Client:
     """One of many: reads and writes in a space, and notes whatever is not of that space."""
 
-    def __init__(self, dsn: str, number: int) -> None:
+    def __init__(self, dsn: str, number: int, rounds: int) -> None:
         self.space = SPACES[number % len(SPACES)]
         self.number = number
         self.reads = 0
         self.strange: list[str] = []
         self.written: list[str] = []
         self._dsn = dsn
+        self._rounds = rounds
 
     def run(self) -> None:
         try:
             with palaver.open(self._dsn, space=self.space, pooler=True, create=False, timeout=30.0) as store:
-                for round_ in range(ROUNDS):
+                for round_ in range(self._rounds):
                     self._read(store)
                     self._write(store, f"{self.space} {self.number} {round_}")
         except palaver.PalaverError as error:  # what is not found here is elsewhere
@@ -128,8 +130,8 @@ def make_spaces(dsn: str) -> None:
             store.sessions.create(title=space).alias("home")
 
 
-def crowd(dsn: str, clients: int = CLIENTS) -> list[Client]:
-    members = [Client(dsn, number) for number in range(clients)]
+def crowd(dsn: str, rounds: int = ROUNDS) -> list[Client]:
+    members = [Client(dsn, number, rounds) for number in range(CLIENTS)]
     threads = [threading.Thread(target=member.run) for member in members]
     for thread in threads:
         thread.start()
@@ -150,13 +152,16 @@ def stored(dsn: str, space: str) -> list[str]:
         )
 
 
-def test_twenty_clients_behind_a_pooler_each_see_and_fill_their_own_space(pooler: Pooler, dsn: str) -> None:
+@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(12, marks=pytest.mark.long)])
+def test_twenty_clients_behind_a_pooler_each_see_and_fill_their_own_space(
+    pooler: Pooler, dsn: str, rounds: int
+) -> None:
     make_spaces(dsn)
-    members = crowd(pooler.dsn)
+    members = crowd(pooler.dsn, rounds)
 
     assert [strange for member in members for strange in member.strange] == []
-    assert sum(member.reads for member in members) > CLIENTS * ROUNDS
-    assert pooler.exchanged > CLIENTS * ROUNDS
+    assert sum(member.reads for member in members) > CLIENTS * rounds
+    assert pooler.exchanged > CLIENTS * rounds
     for space in SPACES:
         written = [text for member in members if member.space == space for text in member.written]
         assert stored(dsn, space) == sorted(written)

@@ -18,6 +18,7 @@ import pytest
 from .binaries import NoPostgres, find_binaries, unpacked
 from .proxy import Proxy
 from .server import Given, Server, ServerFailed, connect_given, rewritten
+from .shared import Shared
 
 ROOT = Path(__file__).parents[2]
 PATIENCE_S = 20.0
@@ -75,7 +76,7 @@ def test_it_answers(dsn: str) -> None:
     assert ask(dsn, "SELECT 1") == [(1,)]
 
 
-def test_every_database_is_fresh_and_gone_when_dropped(server: Server | Given) -> None:
+def test_every_database_is_fresh_and_gone_when_dropped(server: Shared | Given) -> None:
     first, second = server.create_database(), server.create_database()
     ask(first, "CREATE TABLE t (n int)")
 
@@ -157,15 +158,12 @@ def test_a_server_that_does_not_come_up_says_why_at_once(ours: Server) -> None:
     configuration = ours.data / "postgresql.conf"
     before = configuration.read_text()
     ours.stop()
-    began = time.monotonic()
     try:
         configuration.write_text("shared_buffers = plenty")
-        with pytest.raises(ServerFailed, match="shared_buffers"):
+        with pytest.raises(ServerFailed, match=r"(?s)ended with .*shared_buffers"):
             ours.start()
     finally:
         configuration.write_text(before)
-
-    assert time.monotonic() - began < PATIENCE_S
 
 
 # ---------------------------------------------------------------- nothing is left
@@ -213,7 +211,7 @@ def test_nothing_is_left_of_a_process_that_ends_without_closing(kill: bool) -> N
 # ---------------------------------------------------------------- where it comes from
 
 
-def test_a_server_may_be_given(server: Server | Given, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_a_server_may_be_given(server: Shared | Given, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("PALAVER_TEST_DSN", server.dsn)
     given = connect_given()
     assert given is not None
@@ -276,7 +274,7 @@ def test_a_good_line_passes_everything(proxy: Proxy) -> None:
 
 
 @pytest.mark.long
-def test_many_talk_at_once_over_one_line(server: Server | Given) -> None:
+def test_many_talk_at_once_over_one_line(server: Shared | Given) -> None:
     with Proxy(server.dsn) as proxy, ExitStack() as open_ones:
         connections = [open_ones.enter_context(closing(psycopg.connect(proxy.dsn))) for _ in range(20)]
         answers = [db.execute("SELECT %s", (n,)).fetchall() for n, db in enumerate(connections)]
@@ -295,13 +293,17 @@ def test_a_cut_ends_every_connection_and_the_next_one_works(proxy: Proxy) -> Non
     assert ask(proxy.dsn, "SELECT n FROM t") == []
 
 
-def test_a_stall_holds_bytes_and_then_lets_them_go(proxy: Proxy) -> None:
+def test_a_stall_holds_bytes_and_then_lets_them_go(dsn: str, proxy: Proxy) -> None:
     with closing(psycopg.connect(proxy.dsn, autocommit=True)) as db:
-        began = time.monotonic()
-        proxy.stall(0.4)
-        db.execute("INSERT INTO t VALUES (1)")
+        proxy.stall(600.0)
+        inserting = threading.Thread(target=db.execute, args=("INSERT INTO t VALUES (1)",))
+        inserting.start()
+        time.sleep(0.2)
+        assert inserting.is_alive() and ask(dsn, "SELECT n FROM t") == []
+        proxy.stall(0)
+        inserting.join(PATIENCE_S)
 
-        assert 0.4 <= time.monotonic() - began < PATIENCE_S
+        assert not inserting.is_alive()
         assert db.execute("SELECT n FROM t").fetchall() == [(1,)]
 
 
@@ -351,7 +353,7 @@ def test_behind_the_line_the_server_may_be_down(ours: Server) -> None:
         assert ask(proxy.dsn, "SELECT 1") == [(1,)]
 
 
-def test_a_closed_proxy_leaves_no_thread_and_no_socket(server: Server | Given) -> None:
+def test_a_closed_proxy_leaves_no_thread_and_no_socket(server: Shared | Given) -> None:
     with Proxy(server.dsn) as proxy:
         db = psycopg.connect(proxy.dsn)
         threads = [proxy._acceptor, *(thread for link in proxy._links for thread in link.threads)]

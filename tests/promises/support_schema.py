@@ -178,7 +178,8 @@ def _move_about(session: palaver.Session) -> None:
 
 def _write_as_another_program(store: palaver.Store, session: palaver.Session) -> None:
     with another_program(store.path) as db:
-        add_message(db, session.id, "msg_foreign", clock.now_ms())
+        newest = db.execute("SELECT max(created_at) FROM chat_messages").fetchone()[0]
+        add_message(db, session.id, "msg_foreign", max(clock.now_ms(), newest + 1))
     session.adopt()
 
 

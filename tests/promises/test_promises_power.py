@@ -18,6 +18,8 @@ from .sabotage import broken_by
 from .support_power import Cut, Op, cuts, load
 from .support_saving import Child
 
+pytestmark = pytest.mark.on_disk
+
 COUNTS = pytest.mark.parametrize("count", [40, pytest.param(500, marks=pytest.mark.long)])
 
 

@@ -23,7 +23,7 @@ def test_every_break_that_a_promise_names_exists_and_is_used() -> None:
     assert named == set(sabotage.BREAKS)
 
 
-@pytest.mark.long
+@pytest.mark.planted("data_compaction_may_be_committed")
 @pytest.mark.parametrize(("file", "test", "name"), sorted(set(sabotage.PAIRS)))
 def test_a_planted_break_is_found(file: str, test: str, name: str) -> None:
     run = subprocess.run(

@@ -8,15 +8,15 @@ import pytest
 
 import palaver
 
-from ..postgres.conftest import dsn, server
+from ..postgres.conftest import ready, server
 from .places import open_store
 
-__all__ = ["dsn", "server"]
+__all__ = ["ready", "server"]
 
 
 @pytest.fixture(params=["file", "postgres"])
 def url(request: pytest.FixtureRequest) -> str:
-    return str(request.getfixturevalue("path" if request.param == "file" else "dsn"))
+    return str(request.getfixturevalue("path" if request.param == "file" else "ready"))
 
 
 @pytest.fixture

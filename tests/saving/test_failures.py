@@ -16,6 +16,8 @@ from .disk import Disk, commits_watched
 from .planting import broken_by
 from .support import CALL, NEVER, START, STEP_ENDS, Begin, delta, one, query, stored, text_of, until
 
+pytestmark = pytest.mark.on_disk
+
 HELD = pytest.mark.parametrize("save_on", ["step", "turn"])
 EACH = pytest.mark.parametrize("save_on", ["chunk", "step", "turn"])
 

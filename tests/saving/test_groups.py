@@ -16,6 +16,8 @@ from .planting import broken_by
 from .puppet import Puppet, whole
 from .support import NEVER, PATIENCE, START, Chunk, delta, one, query, together, words
 
+pytestmark = pytest.mark.on_disk
+
 THREADS = 16
 
 

@@ -23,7 +23,7 @@ def test_every_break_is_used_and_every_one_that_is_named_exists() -> None:
     assert all(getattr(breaks, name) is work for name, work in planting.BREAKS.items())
 
 
-@pytest.mark.long
+@pytest.mark.planted("held_chunks_are_not_compared")
 @pytest.mark.parametrize(("file", "test", "name"), sorted(set(planting.PAIRS)))
 def test_a_planted_break_is_found(file: str, test: str, name: str) -> None:
     run = subprocess.run(
