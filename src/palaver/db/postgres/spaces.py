@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 Connection = psycopg.Connection[Row]
 
 
-class SpaceInfo(NamedTuple):
+class Space(NamedTuple):
     name: str
     schema: str
     version: int
@@ -77,27 +77,27 @@ def find_space(connection: Connection, where: str, name: str) -> str:
     return found.schema
 
 
-def find(connection: Connection, name: str) -> SpaceInfo | None:
+def find(connection: Connection, name: str) -> Space | None:
     try:
         row = connection.execute(
             "SELECT name, schema_name, version, created_at FROM palaver.spaces WHERE name = %s", (name,)
         ).fetchone()
     except (pg.UndefinedTable, pg.InvalidSchemaName):
         return None
-    return SpaceInfo(*row) if row else None
+    return Space(*row) if row else None
 
 
-def every(connection: Connection) -> list[SpaceInfo]:
+def every(connection: Connection) -> list[Space]:
     try:
         rows = connection.execute(
             "SELECT name, schema_name, version, created_at FROM palaver.spaces ORDER BY name"
         ).fetchall()
     except (pg.UndefinedTable, pg.InvalidSchemaName):
         return []
-    return [SpaceInfo(*row) for row in rows]
+    return [Space(*row) for row in rows]
 
 
-def bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
+def bring_up(connection: Connection, where: str, name: str) -> Space:
     """Make a space that is not there; bring an older one to the current version."""
     _patiently(lambda: _make_directory(connection, where))
     return _patiently(lambda: _bring_up(connection, where, name))
@@ -148,7 +148,7 @@ def _refuse_lost_directory(connection: Connection, where: str) -> None:
         )
 
 
-def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
+def _bring_up(connection: Connection, where: str, name: str) -> Space:
     with connection.transaction():
         connection.execute(
             "INSERT INTO palaver.spaces (name, schema_name, version, created_at) VALUES (%s, %s, 0, %s)"
@@ -159,7 +159,7 @@ def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
             "SELECT name, schema_name, version, created_at FROM palaver.spaces WHERE name = %s FOR UPDATE", (name,)
         ).fetchone()
         assert row is not None
-        space = SpaceInfo(*row)
+        space = Space(*row)
         if space.version > VERSION:
             refuse_version(where, space.version)
         if space.version == VERSION:
@@ -169,7 +169,7 @@ def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
     return space._replace(version=VERSION)
 
 
-def _migrate(connection: Connection, where: str, space: SpaceInfo) -> None:
+def _migrate(connection: Connection, where: str, space: Space) -> None:
     files = schema.migrations()
     if space.version == 0:
         connection.execute(f'CREATE SCHEMA "{space.schema}"')
@@ -208,7 +208,7 @@ def drop(connection: Connection, name: str) -> None:
         connection.execute("DELETE FROM palaver.spaces WHERE name = %s", (name,))
 
 
-def copy(connection: Connection, where: str, source: str, target: str) -> SpaceInfo:
+def copy(connection: Connection, where: str, source: str, target: str) -> Space:
     """A new space with the same rows, as they are at one moment."""
     check_name(target)
     if find(connection, target) is not None:
@@ -219,7 +219,7 @@ def copy(connection: Connection, where: str, source: str, target: str) -> SpaceI
     found = bring_up(connection, where, source)
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        made = SpaceInfo(target, f"palaver_{os.urandom(6).hex()}", VERSION, now_ms())
+        made = Space(target, f"palaver_{os.urandom(6).hex()}", VERSION, now_ms())
         connection.execute("INSERT INTO palaver.spaces VALUES (%s, %s, %s, %s)", tuple(made))
         connection.execute(f'CREATE SCHEMA "{made.schema}"')
         connection.execute("SELECT set_config('search_path', %s, true)", (f'"{made.schema}"',))
