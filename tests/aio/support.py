@@ -13,16 +13,16 @@ import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import closing
 from itertools import count
 from pathlib import Path
 from typing import Any, TypeVar
 
-import apsw
-
 import palaver
 from palaver import aio
 from palaver.recording import record
+
+from ..tools.chunks import delta
+from ..tools.sql import query
 
 PATIENCE = 30.0
 ROOT = Path(__file__).parent.parent.parent
@@ -32,10 +32,6 @@ T = TypeVar("T")
 
 START: list[Chunk] = [{"type": "start"}, {"type": "text-start", "id": "t"}]
 END: list[Chunk] = [{"type": "text-end", "id": "t"}, {"type": "finish"}]
-
-
-def delta(text: str) -> Chunk:
-    return {"type": "text-delta", "id": "t", "delta": text}
 
 
 def words(number: int) -> list[Chunk]:
@@ -85,12 +81,6 @@ def ours() -> list[str]:
 
 
 # ---------------------------------------------------------------- what is in the file
-
-
-def query(path: str, text: str, *params: Any) -> list[tuple[Any, ...]]:
-    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        connection.set_busy_timeout(10_000)
-        return connection.execute(text, params).fetchall()
 
 
 def stored(path: str, turn: str) -> list[Chunk]:

@@ -19,17 +19,17 @@ from palaver import aio
 from palaver.errors import ChunkError, StoreClosed, TurnSealed
 from palaver.recording import record
 
+from ..tools.chunks import delta
+from ..tools.sql import query
 from .support import (
     END,
     START,
     Chunk,
     Teller,
     answer,
-    delta,
     endless,
     flow,
     ours,
-    query,
     run,
     said,
     status,

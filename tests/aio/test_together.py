@@ -15,7 +15,9 @@ from palaver import aio
 from palaver.errors import ChunkError, StoreBusy, TurnSealed
 from palaver.streaming import batch
 
-from .support import END, START, Teller, answer, delta, query, run, said, stored
+from ..tools.chunks import delta
+from ..tools.sql import query
+from .support import END, START, Teller, answer, run, said, stored
 
 STREAMS = 32
 

@@ -20,9 +20,11 @@ import palaver
 import palaver.store  # all of it, once, before the forks
 from tests.crash import vfs
 from tests.migrations.runner import in_a_child
-from tests.promises.sabotage import plant_from_environment
+from tests.tools.planting import plant_from_environment
 
-from .support import call, feed, result, step, talk, text, words
+from ..tools.chunks import result, step, text
+from ..tools.talk import feed
+from .support import call, talk, words
 
 CALM: dict[str, Any] = {"trim_after": 1e9, "recover_every": None, "durability": "normal"}
 

@@ -14,9 +14,10 @@ from typing import Any
 import palaver
 import palaver.store  # all of it, once, before the forks
 from tests.migrations.runner import in_a_child, kill_before_statement
-from tests.promises.sabotage import plant_from_environment
+from tests.tools.planting import plant_from_environment
 
-from .support import answer, ask, ask_a_tool, full, replays, text
+from ..tools.sql import query
+from .support import answer, ask_a_tool, full, replays, text
 
 SIZE = 300
 
@@ -51,7 +52,7 @@ def run_killed(path: str, number: int) -> str:
 
 def told(path: str) -> list[str]:
     with palaver.open(path, recover_every=None) as store:
-        begun = bool(ask(path, "SELECT 1 FROM journal LIMIT 1"))
+        begun = bool(query(path, "SELECT 1 FROM journal LIMIT 1"))
         return (replays(store) if begun else []) + [str(problem) for problem in store.verify()]
 
 

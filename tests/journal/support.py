@@ -3,12 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import apsw
-
 import palaver
+
+from ..tools.sql import query, writing
 
 TABLES = ("chat_sessions", "chat_messages", "chat_parts")
 Chunk = dict[str, Any]
@@ -23,28 +22,8 @@ def full(path: str, **options: Any) -> palaver.Store:
 # ---------------------------------------------------------------- plain SQL
 
 
-def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    db.set_busy_timeout(10_000)
-    try:
-        return db.execute(sql, params).fetchall()
-    finally:
-        db.close()
-
-
-@contextmanager
-def another_program(path: str) -> Iterator[apsw.Connection]:
-    """It does not know our rules; SQLite's own check of references is off, as it is for most programs."""
-    db = apsw.Connection(path)
-    db.set_busy_timeout(10_000)
-    try:
-        yield db
-    finally:
-        db.close()
-
-
 def columns(path: str, table: str) -> list[str]:
-    return [row[1] for row in ask(path, f"PRAGMA table_info({table})")]
+    return [row[1] for row in query(path, f"PRAGMA table_info({table})")]
 
 
 def dump(path: str) -> dict[str, list[tuple[str, ...]]]:
@@ -52,13 +31,13 @@ def dump(path: str) -> dict[str, list[tuple[str, ...]]]:
     found = {}
     for table in TABLES:
         values = ", ".join(f'quote("{name}")' for name in columns(path, table))
-        found[table] = ask(path, f"SELECT {values} FROM {table} ORDER BY id")
+        found[table] = query(path, f"SELECT {values} FROM {table} ORDER BY id")
     return found
 
 
 def is_gapless(path: str) -> bool:
     """The journal of every session is numbered 1, 2, 3 …"""
-    rows = ask(path, "SELECT min(seq), max(seq), count(*), count(DISTINCT seq) FROM journal GROUP BY session_id")
+    rows = query(path, "SELECT min(seq), max(seq), count(*), count(DISTINCT seq) FROM journal GROUP BY session_id")
     return bool(rows) and all(low == 1 and high == count == distinct for low, high, count, distinct in rows)
 
 
@@ -71,7 +50,7 @@ SELECT id FROM {table} WHERE id GLOB '{prefix}_*' AND id NOT IN (
 def untold(path: str) -> list[str]:
     """Rows of ours that no line of the journal made: a rebuild would take them for another program's."""
     prefixes = zip(TABLES, ("ses", "msg", "prt"), strict=True)
-    return [row[0] for table, prefix in prefixes for row in ask(path, UNTOLD.format(table=table, prefix=prefix))]
+    return [row[0] for table, prefix in prefixes for row in query(path, UNTOLD.format(table=table, prefix=prefix))]
 
 
 def replays(store: palaver.Store) -> list[str]:
@@ -85,7 +64,7 @@ def replays(store: palaver.Store) -> list[str]:
 
 
 def foreign_message(path: str, session_id: str, name: str, role: str = "user", at: int | None = None) -> None:
-    with another_program(path) as db:
+    with writing(path) as db:
         ((newest,),) = db.execute("SELECT max(created_at) FROM chat_messages").fetchall()
         at = at or (newest or 0) + 1
         db.execute("INSERT INTO chat_messages VALUES (?1, ?2, ?3, '{}', ?4, ?4)", (name, session_id, role, at))
@@ -95,7 +74,7 @@ def foreign_message(path: str, session_id: str, name: str, role: str = "user", a
 
 
 def foreign_session(path: str, name: str) -> None:
-    with another_program(path) as db:
+    with writing(path) as db:
         columns = "id, agent, model_json, created_at, updated_at"
         db.execute(f"INSERT INTO chat_sessions ({columns}) VALUES (?, 'theirs', '{{}}', 5, 5)", (name,))
     foreign_message(path, name, f"message of {name}")

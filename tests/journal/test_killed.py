@@ -14,7 +14,8 @@ import pytest
 
 import palaver
 
-from .support import ask, full, replays, talk
+from ..tools.sql import query
+from .support import full, replays, talk
 from .verbs import ROOT
 
 RUN_SECONDS = 900
@@ -54,7 +55,7 @@ def test_promise_148_killed_at_any_statement_the_journal_still_gives_the_tables(
 WRITER = """
 import sys
 from tests.journal.support import full, talk
-from tests.promises.sabotage import plant_from_environment
+from tests.tools.planting import plant_from_environment
 plant_from_environment()
 with full(sys.argv[1]) as store:
     session = store.sessions.get(sys.argv[2])
@@ -76,7 +77,7 @@ def test_promise_148_processes_that_write_one_session_number_its_lines_together(
             process.wait()
     assert replays(kept) == []
     assert len(session.path()) == 1 + 3 * 8
-    assert ask(kept.path, "SELECT count(DISTINCT session_id) FROM journal") == [(1 + 3 * 8,)]
+    assert query(kept.path, "SELECT count(DISTINCT session_id) FROM journal") == [(1 + 3 * 8,)]
 
 
 def test_promise_148_threads_that_share_a_commit_keep_their_lines_apart(path: str) -> None:

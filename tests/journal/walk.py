@@ -9,7 +9,8 @@ from typing import Any
 import palaver
 from tests.model.bench import kill
 
-from .support import TABLES, another_program, answer, dump, foreign_message, full, replays, text, tool
+from ..tools.sql import writing
+from .support import TABLES, answer, dump, foreign_message, full, replays, text, tool
 from .verbs import LONG, another_store, carry
 
 SIZES = (5, 40, 250, LONG)
@@ -55,7 +56,7 @@ class Walk:
         self.check()
         assert self.store.verify() == [], self.done
         before = dump(self.path)
-        with another_program(self.path) as db:
+        with writing(self.path) as db:
             for table in TABLES:
                 sql = self.random.choice(SPOILERS).format(table=table, n=self.random.randint(2, 5))
                 db.execute(f"{sql} {'AND' if 'WHERE' in sql else 'WHERE'} id NOT LIKE '%stranger%'")

@@ -22,7 +22,7 @@ import palaver
 import palaver.store  # all of it, once, before the forks
 from palaver.db import migrate
 from tests.crash import vfs
-from tests.promises.sabotage import plant_from_environment
+from tests.tools.planting import plant_from_environment
 
 from .catalogue import catalogue
 from .old import version_1

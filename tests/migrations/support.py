@@ -15,6 +15,7 @@ import apsw
 import palaver
 from palaver.db import migrate
 
+from ..tools.sql import query
 from . import old as v1
 from .catalogue import catalogue
 
@@ -29,22 +30,8 @@ db.close()
 """
 
 
-def ask(path: str, sql: str) -> list[tuple[Any, ...]]:
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return db.execute(sql).fetchall()
-    finally:
-        db.close()
-
-
 def versions(path: str) -> list[tuple[Any, ...]]:
-    return ask(path, "SELECT version, name FROM schema_migrations ORDER BY rowid")
-
-
-def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table."""
-    tables = [row[0] for row in ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
-    return {table: ask(path, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
+    return query(path, "SELECT version, name FROM schema_migrations ORDER BY rowid")
 
 
 def from_another_process(path: str, sql: str) -> None:

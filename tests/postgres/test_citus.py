@@ -16,7 +16,7 @@ import psycopg
 import pytest
 
 import palaver
-from palaver import Session, Store, StoreBusy, StoreUnavailable
+from palaver import Store, StoreBusy, StoreUnavailable
 from palaver.cli.commands import doctor_server
 from palaver.cli.ui import format
 from palaver.db.postgres.engine import PostgresDatabase
@@ -25,6 +25,7 @@ from palaver.db.queries import Query
 from palaver.testing import Conformance, OpenStore
 from palaver.testing import closing as closing_stores
 
+from ..tools.talk import texts
 from .citus import Citus, connect_citus, crash, databases, ended, nodes_of, space_node
 from .crowd import NOTHING
 from .engines import connect
@@ -202,10 +203,6 @@ def after_commit(accident: Callable[[Pipeline], object]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pipeline, "send", before_the_answer)
         yield
-
-
-def texts(session: Session) -> list[str]:
-    return [part["text"] for message in session.messages() for part in message["parts"]]
 
 
 def test_a_commit_whose_backend_was_ended_before_it_is_never_said_to_be_done(cluster: str, store: Store) -> None:

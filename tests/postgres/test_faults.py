@@ -23,6 +23,7 @@ from palaver.streaming import batch
 from palaver.streaming.chunk_writer import ChunkWriter
 from palaver.streaming.recorder import Recorder
 
+from ..tools.chunks import delta
 from .citus import space_node
 from .crowd import NOTHING, Crowd, judge_commits
 from .lossy import Lossy
@@ -80,10 +81,6 @@ def store(line: Lossy) -> Iterator[Store]:
 @pytest.fixture
 def session(store: Store) -> Session:
     return store.sessions.create()
-
-
-def delta(text: str) -> dict[str, str]:
-    return {"type": "text-delta", "id": "t", "delta": text}
 
 
 def stream(session: Session, *words: str) -> Turn:

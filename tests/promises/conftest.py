@@ -1,5 +1,5 @@
 """Plants the break that the environment names, before any promise is tested."""
 
-from .sabotage import plant_from_environment
+from ..tools.planting import plant_from_environment
 
 plant_from_environment()

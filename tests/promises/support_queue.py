@@ -12,12 +12,11 @@ import sys
 from pathlib import Path
 from typing import Any
 
-import apsw
-
 import palaver
 from palaver.db.queries import Q
 
-from .sabotage import plant_from_environment
+from ..tools.planting import plant_from_environment
+from ..tools.sql import query
 
 ROOT = Path(__file__).parents[2]
 ROWS = """
@@ -26,14 +25,6 @@ SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'), t
   JOIN turn_entries e ON e.ref = m.id AND e.kind = 'message' JOIN turns t ON t.id = e.turn_id
  WHERE m.session_id = ? AND m.role = 'user' ORDER BY m.created_at
 """
-
-
-def query(path: str, text: str, *values: Any) -> list[tuple[Any, ...]]:
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return db.execute(text, values).fetchall()
-    finally:
-        db.close()
 
 
 def rows(path: str, session_id: str) -> dict[str, tuple[int | None, str]]:

@@ -1,11 +1,9 @@
-"""What the promises about tables, ids and order share: a session's whole life, a judge in SQL, other processes."""
+"""What the promises about tables, ids and order share: a session's whole life, a reading in SQL, other processes."""
 
 from __future__ import annotations
 
 import subprocess
 import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
@@ -15,48 +13,18 @@ import pytest
 import palaver
 from palaver.base import clock, ids
 
+from ..tools.sql import reading, writing
+
 ROOT = Path(__file__).parents[2]
 CHILD_SECONDS = 120
-_CHILD = "import sys; from tests.promises.sabotage import plant_from_environment; plant_from_environment()\n"
+_CHILD = "import sys; from tests.tools.planting import plant_from_environment; plant_from_environment()\n"
 
 QUESTION = {"role": "user", "parts": [{"type": "text", "text": "What is it?"}]}
 ANSWER = {"role": "assistant", "parts": [{"type": "text", "text": "This."}]}
 TABLES = ("chat_sessions", "chat_messages", "chat_parts")
 
 
-# ---------------------------------------------------------------- the judge
-
-
-@contextmanager
-def judge(path: str) -> Iterator[apsw.Connection]:
-    """A read-only connection that knows nothing of Palaver."""
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    connection.set_busy_timeout(10_000)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    with judge(path) as connection:
-        return connection.execute(sql, params).fetchall()
-
-
-def first_column(path: str, sql: str, *params: Any) -> list[Any]:
-    return [row[0] for row in ask(path, sql, *params)]
-
-
-@contextmanager
-def another_program(path: str) -> Iterator[apsw.Connection]:
-    """A connection that writes the file without our code."""
-    connection = apsw.Connection(path)
-    connection.set_busy_timeout(10_000)
-    connection.execute("PRAGMA foreign_keys=ON")
-    try:
-        yield connection
-    finally:
-        connection.close()
+# ---------------------------------------------------------------- the reading
 
 
 def plan(connection: apsw.Connection, sql: str, names: tuple[str, ...] = ()) -> list[str]:
@@ -67,7 +35,7 @@ def plan(connection: apsw.Connection, sql: str, names: tuple[str, ...] = ()) -> 
 
 def indexes_of(path: str, table: str) -> list[tuple[str, ...]]:
     """The column lists that the catalogue has whole indexes on."""
-    with judge(path) as db:
+    with reading(path) as db:
         names = [row[1] for row in db.execute(f"PRAGMA index_list({table})").fetchall() if not row[4]]
         return [tuple(row[2] for row in db.execute(f'PRAGMA index_info("{name}")').fetchall()) for name in names]
 
@@ -177,7 +145,7 @@ def _move_about(session: palaver.Session) -> None:
 
 
 def _write_as_another_program(store: palaver.Store, session: palaver.Session) -> None:
-    with another_program(store.path) as db:
+    with writing(store.path, foreign_keys=True) as db:
         add_message(db, session.id, "msg_foreign", clock.now_ms())
     session.adopt()
 

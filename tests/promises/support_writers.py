@@ -12,35 +12,18 @@ import os
 from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
 from itertools import accumulate
 from pathlib import Path
 from typing import Any, NamedTuple
 
-import apsw
-
-from ..workers import Crew
+from ..tools.puppet import Crew
+from ..tools.sql import reading
 
 CREW = Crew("tests.promises.support_writers_child")
 PIECES = 3  # messages of a commit: all of them are there, or none
 
 
 # ---------------------------------------------------------------- plain SQL
-
-
-@contextmanager
-def judge(path: str) -> Iterator[apsw.Connection]:
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    connection.set_busy_timeout(10_000)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    with judge(path) as connection:
-        return connection.execute(sql, params).fetchall()
 
 
 def wal_size(path: str) -> int:
@@ -116,7 +99,7 @@ class Race:
 def race_of(path: str, session_id: str, folder: Path) -> Race:
     """A race between processes, from the notes that they left and from the file."""
     history = [asked for notes in folder.glob("notes-*") for asked in _read_notes(notes)]
-    with judge(path) as db:
+    with reading(path) as db:
         moves = db.execute(MOVES, (session_id,)).fetchall()
         written = db.execute("SELECT data_json ->> '$.text' FROM chat_parts").fetchall()
     return Race(history, [(int(a), str(b)) for a, b in moves], [str(row[0]) for row in written])

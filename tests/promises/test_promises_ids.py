@@ -19,8 +19,9 @@ import pytest
 import palaver
 from palaver.base import ids
 
-from .sabotage import broken_by
-from .support_schema import ask, finish, first_column, freeze_clock, judge, live, start, talk
+from ..tools.planting import broken_by
+from ..tools.sql import column, query, reading
+from .support_schema import finish, freeze_clock, live, start, talk
 
 SHAPE = re.compile(r"[0-9a-f]{14}[0-9A-Za-z]{12}")
 BASE62 = set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -46,7 +47,7 @@ def test_promise_071_every_id_in_the_store_has_30_characters_and_the_shape(path:
     with palaver.open(path) as store:
         live(store)
     for table, prefix in PREFIXES.items():
-        found = [one for one in first_column(path, f"SELECT id FROM {table}") if "foreign" not in one]
+        found = [one for one in column(path, f"SELECT id FROM {table}") if "foreign" not in one]
         assert len(found) > 7
         for one in found:
             assert len(one) == 30 and one.startswith(prefix) and SHAPE.fullmatch(one[4:]), one
@@ -123,7 +124,7 @@ def test_promise_072_rows_of_one_process_sort_by_id_as_they_were_inserted(path: 
             clock.ms = FROZEN + offset
             talk(session)
     for table in ("chat_messages", "chat_parts"):
-        assert rising(first_column(path, f"SELECT id FROM {table} ORDER BY rowid"))
+        assert rising(column(path, f"SELECT id FROM {table} ORDER BY rowid"))
 
 
 def rising(minted: list[str]) -> bool:
@@ -159,8 +160,8 @@ def test_promise_075_a_conversation_across_the_wrap_keeps_its_order(path: str, f
             talk(session, f"at {offset}")
         said = [m["parts"][0]["text"] for m in session.messages() if m["role"] == "user"]
     assert said == ["at -60000", "at -1", "at 0", "at 60000"]
-    by_id = first_column(path, "SELECT id FROM chat_messages ORDER BY id")
-    assert by_id == first_column(path, "SELECT id FROM chat_messages ORDER BY created_at")
+    by_id = column(path, "SELECT id FROM chat_messages ORDER BY id")
+    assert by_id == column(path, "SELECT id FROM chat_messages ORDER BY created_at")
 
 
 # ---------------------------------------------------------------- 76: many processes
@@ -245,14 +246,14 @@ def test_promise_078_ids_with_mixed_case_tails_sort_by_their_bytes(path: str, mo
         while pages[-1].next:
             pages.append(store.sessions.list(limit=3, after=pages[-1].next))
     assert [info.id for page in pages for info in page.sessions] == wanted[::-1]
-    assert first_column(path, "SELECT id FROM chat_sessions ORDER BY id") == wanted
+    assert column(path, "SELECT id FROM chat_sessions ORDER BY id") == wanted
 
 
 @broken_by("ids_are_compared_without_case")
 def test_promise_078_every_key_of_every_table_is_compared_bytewise(path: str) -> None:
     palaver.open(path).close()
-    assert ask(path, "PRAGMA encoding") == [("UTF-8",)]
-    with judge(path) as db:
+    assert query(path, "PRAGMA encoding") == [("UTF-8",)]
+    with reading(path) as db:
         tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()]
         names = [row[1] for table in tables for row in db.execute(f'PRAGMA index_list("{table}")').fetchall()]
         collations = {row[4] for name in names for row in db.execute(f'PRAGMA index_xinfo("{name}")').fetchall()}

@@ -8,7 +8,7 @@ import sys
 import palaver
 from palaver.db.queries import Query
 
-from .sabotage import broken_by
+from ..tools.planting import broken_by
 
 WRITER = """
 import sys, palaver

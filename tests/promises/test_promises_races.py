@@ -18,8 +18,9 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_writers import CREW, PIECES, Asked, Race, ask, commit_of, race_of
+from ..tools.planting import broken_by
+from ..tools.sql import query
+from .support_writers import CREW, PIECES, Asked, Race, commit_of, race_of
 from .support_writers_child import compete
 
 RACERS = 8
@@ -80,8 +81,8 @@ def test_promise_106_every_verb_that_moves_the_head_names_the_revision_it_expect
 
 def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of every table but `owners`, who sign in before they begin."""
-    names = ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'owners'")
-    return {name: ask(path, f'SELECT * FROM "{name}"') for (name,) in names}
+    names = query(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'owners'")
+    return {name: query(path, f'SELECT * FROM "{name}"') for (name,) in names}
 
 
 def run_with_kills(path: str, folder: Path, target: int, pause: float, **more: Any) -> tuple[Race, int]:
@@ -103,7 +104,7 @@ def run_with_kills(path: str, folder: Path, target: int, pause: float, **more: A
                 assert racing[place].hear() == "ready"
                 racing[place].tell()
             for process in racing:
-                process.report()
+                process.hear()
         assert store.verify() == []
     return race_of(path, session.id, folder), kills
 
@@ -224,7 +225,7 @@ def test_promise_111_threads_race_for_the_head_in_memory_as_in_a_file(path: str,
 @broken_by("revisions_are_told_apart_by_time")
 def test_promise_119_the_race_is_decided_while_the_clock_stands_still(path: str, tmp_path: Path) -> None:
     hold(run(path, tmp_path, 200, frozen=FROZEN), 200)
-    assert ask(path, "SELECT updated_at FROM chat_sessions") == [(FROZEN,)]
+    assert query(path, "SELECT updated_at FROM chat_sessions") == [(FROZEN,)]
 
 
 # ---------------------------------------------------------------- 121: readers
@@ -264,9 +265,9 @@ def test_promise_121_every_moment_of_the_file_is_whole(path: str, tmp_path: Path
         for process in racing:
             process.tell()
         looks = 0
-        while ask(path, "SELECT revision FROM heads") < [(300,)]:
-            assert ask(path, ONE_MOMENT) == []
+        while query(path, "SELECT revision FROM heads") < [(300,)]:
+            assert query(path, ONE_MOMENT) == []
             looks += 1
         for process in racing:
-            process.report()
+            process.hear()
     assert looks > 10

@@ -12,9 +12,12 @@ import pytest
 
 import palaver
 
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from ..tools.waiting import until
 from .disk import Disk, commits_watched
-from .planting import broken_by
-from .support import CALL, NEVER, START, STEP_ENDS, Begin, delta, one, query, stored, text_of, until
+from .support import CALL, NEVER, START, STEP_ENDS, Begin, stored, text_of
 
 HELD = pytest.mark.parametrize("save_on", ["step", "turn"])
 EACH = pytest.mark.parametrize("save_on", ["chunk", "step", "turn"])

@@ -8,8 +8,11 @@ import pytest
 
 import palaver
 
-from .planting import broken_by
-from .support import CALL, ENDS, NEVER, RESULT, START, STEP_ENDS, Begin, delta, query, stored, text_of, together, words
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import query
+from ..tools.waiting import together
+from .support import CALL, ENDS, NEVER, RESULT, START, STEP_ENDS, Begin, stored, text_of, words
 
 HELD = pytest.mark.parametrize("save_on", ["step", "turn"])
 

@@ -18,7 +18,8 @@ import palaver
 from palaver.base.clock import monotonic
 from palaver.db.sqlite import locks
 
-from .support import PATIENCE, query
+from ..tools.sql import query
+from .support import PATIENCE
 
 HOLD = """
 import fcntl, os, sys

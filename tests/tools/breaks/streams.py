@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from .planting import planted
+from ..planting import planted
 
 
 @planted

@@ -5,7 +5,7 @@ from __future__ import annotations
 from types import SimpleNamespace
 from typing import Any
 
-from .sabotage import planted
+from ..planting import planted
 
 
 @planted

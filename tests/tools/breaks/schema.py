@@ -12,7 +12,7 @@ from palaver.core.upkeep import verify
 from palaver.core.verbs import commit
 from palaver.db.queries import Q, Query
 
-from .sabotage import planted
+from ..planting import planted
 
 
 def rewrite(query: Query, old: str, new: str) -> None:
