@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import palaver
 
+from ..tools import chunks
+from ..tools.chunks import answer, tool
 from ..tools.sql import query, writing
 
 TABLES = ("chat_sessions", "chat_messages", "chat_parts")
@@ -83,38 +84,8 @@ def foreign_session(path: str, name: str) -> None:
 # ---------------------------------------------------------------- streams
 
 
-def text(words: str, pieces: int = 3, name: str = "t") -> Iterator[Chunk]:
-    yield {"type": "text-start", "id": name}
-    size = max(1, len(words) // pieces)
-    for at in range(0, len(words), size):
-        yield {"type": "text-delta", "id": name, "delta": words[at : at + size]}
-    yield {"type": "text-end", "id": name}
-
-
-def tool(call: str, size: int, *, answered: bool = True) -> Iterator[Chunk]:
-    yield {"type": "tool-input-start", "toolCallId": call, "toolName": "run"}
-    for piece in ('{"command":"', "l" * size, '"'):
-        yield {"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": piece}
-    yield {"type": "tool-input-available", "toolCallId": call, "toolName": "run", "input": {"command": "l" * size}}
-    if answered:
-        yield {"type": "tool-output-available", "toolCallId": call, "output": {"out": "o" * size}}
-
-
-def answer(size: int = 20) -> Iterator[Chunk]:
-    """One of every kind of part; `size` characters in each."""
-    yield {"type": "start", "messageMetadata": {"began": "s" * size}}
-    yield {"type": "start-step"}
-    yield {"type": "reasoning-start", "id": "r"}
-    yield {"type": "reasoning-delta", "id": "r", "delta": "r" * size}
-    yield {"type": "reasoning-end", "id": "r"}
-    yield from text("w" * size)
-    yield from tool("c1", size)
-    yield {"type": "data-note", "id": "n", "data": {"first": "f" * size}}
-    yield {"type": "data-note", "id": "n", "data": {"then": "t" * size}}
-    yield {"type": "source-url", "sourceId": "u", "url": "http://x/" + "u" * size}
-    yield {"type": "file", "url": "http://x/f", "mediaType": "text/plain"}
-    yield {"type": "finish-step"}
-    yield {"type": "message-metadata", "messageMetadata": {"then": "m" * size}}
+def text(words: str, pieces: int = 3, name: str = "t") -> list[Chunk]:
+    return chunks.text(words, name, pieces=pieces)
 
 
 def talk(session: palaver.Session, question: str = "And?", size: int = 20, **setup: Any) -> str:

@@ -9,8 +9,9 @@ import pytest
 
 import palaver
 
+from ..tools.chunks import tool
 from ..tools.sql import query
-from .support import full, replays, text, tool
+from .support import full, replays, text
 
 N = 120
 BYTES = """

@@ -22,7 +22,7 @@ EVERY = 6  # steps
 class FullMachine(Machine):
     """Sessions that another program began are not in the journal from their beginning; all others are."""
 
-    looks = 0
+    scans = 0
 
     def open_writer(self) -> None:
         store = palaver.open(self.path, events="full", save_buffer_ms=0, durability="normal")

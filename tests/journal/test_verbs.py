@@ -14,8 +14,9 @@ from palaver.base import clock, exact_json
 from palaver.core.upkeep import journal
 from palaver.db.queries import Q
 
+from ..tools.chunks import answer
 from ..tools.sql import query
-from .support import TABLES, answer, ask_a_tool, full, is_gapless, replays
+from .support import TABLES, ask_a_tool, full, is_gapless, replays
 from .verbs import LONG, VERBS, on_a_session
 
 

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,8 +13,10 @@ import pytest
 import palaver
 from palaver import Session, Store, exports
 
+from ..tools.chunks import answer, tool
+from ..tools.puppet import elsewhere
 from ..tools.sql import writing
-from .support import answer, ask_a_tool, foreign_message, foreign_session, full, talk, text, tool
+from .support import ask_a_tool, foreign_message, foreign_session, full, talk, text
 
 LONG = 600  # characters: more than a line of the journal writes out again
 ROOT = Path(__file__).parents[2]
@@ -362,10 +362,7 @@ def lose_a_row_to_another_program(store: Store, session: Session) -> None:
 
 
 KILLED = """
-import os, sys
 from palaver import open
-from tests.tools.planting import plant_from_environment
-plant_from_environment()
 session = open(sys.argv[1], save_buffer_ms=0).sessions.get(sys.argv[2])
 turn = session.turn("cut off")
 turn.write({"type": "text-start", "id": "t"})
@@ -378,8 +375,7 @@ os._exit(9)
 
 def stream_and_be_killed(path: str, session_id: str) -> None:
     """In a process of its own, which ends in the middle of its answer."""
-    done = subprocess.run([sys.executable, "-c", KILLED, path, session_id], cwd=ROOT, timeout=60)
-    assert done.returncode == 9
+    elsewhere(KILLED, path, session_id, status=9)
 
 
 @verb

@@ -15,12 +15,11 @@ import apsw
 import palaver
 from palaver.db import migrate
 
+from ..tools.puppet import Crew
 from ..tools.sql import query
 from . import old as v1
 from .catalogue import catalogue
 
-ROOT = Path(__file__).parents[2]
-RUN_SECONDS = 600
 _ANOTHER_PROCESS = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], timeout=30)
@@ -79,15 +78,8 @@ def transactions(heard: list[str]) -> list[list[str]]:
 
 def run(folder: Path, **asked: Any) -> dict[str, Any]:
     """`runner.py`, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.migrations.runner", json.dumps({"folder": str(folder), **asked})],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=RUN_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout)
+    job = "all_at_once" if "rounds" in asked else "every_point"
+    found: dict[str, Any] = Crew("tests.migrations.runner").alone(job, folder=str(folder), **asked)
     print(f"{asked}: {found['points']} points")
     return found
 

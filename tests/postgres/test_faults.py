@@ -28,7 +28,7 @@ from .citus import space_node
 from .crowd import NOTHING, Crowd, judge_commits
 from .lossy import Lossy
 from .proxy import Proxy
-from .puppet import puppet
+from .puppet import Writer
 from .server import Server, connect_given
 
 SEED = 7
@@ -224,9 +224,9 @@ def test_chunks_of_several_tasks_whose_one_reply_was_lost_are_each_stored_once(
     with palaver.open(line.dsn, timeout=TIMEOUT_S, save_buffer_ms=buffer_ms) as store:
         turns = [stream(store.sessions.create(), "a ") for _ in range(4)]
         line.lose_next_commit()
-        assert batch.write([(turn, delta("b ")) for turn in turns]) == [None] * 4
+        assert batch.write_chunks([(turn, delta("b ")) for turn in turns]) == [None] * 4
         assert line.lost == 1
-        assert batch.write([(turn, delta("c ")) for turn in turns]) == [None] * 4
+        assert batch.write_chunks([(turn, delta("c ")) for turn in turns]) == [None] * 4
         for turn in turns:
             turn.seal()
 
@@ -647,10 +647,9 @@ def test_a_commit_that_a_standby_is_slow_to_confirm_is_not_hurried(database: str
 
 
 def test_a_killed_writers_turn_is_aborted_by_another_with_what_was_acknowledged(database: str) -> None:
-    with puppet(database, lease=1.0) as writer:
-        assert [writer.write(word) for word in ("a", "b", "c")] == ["ok"] * 3
-        writer.process.kill()
-        writer.process.wait()
+    with Writer(database, lease=1.0) as writer:
+        assert [writer.write_text(word) for word in ("a", "b", "c")] == ["ok"] * 3
+        writer.kill()
         with palaver.open(database, lease=1.0) as store:
             session = store.sessions.get(writer.session_id)
             assert soon(lambda: store.recover() == 1)
@@ -661,9 +660,8 @@ def test_a_killed_writers_turn_is_aborted_by_another_with_what_was_acknowledged(
 
 @pytest.mark.long
 def test_a_killed_writers_turn_is_left_alone_until_its_lease_is_over(database: str) -> None:
-    with puppet(database, lease=30.0) as writer:
-        writer.process.kill()
-        writer.process.wait()
+    with Writer(database, lease=30.0) as writer:
+        writer.kill()
         with palaver.open(database) as store:
             assert store.recover() == 0
             assert [turn.status for turn in store.sessions.get(writer.session_id).live()] == ["streaming"]
@@ -700,26 +698,26 @@ def test_a_live_stream_keeps_its_lease_on_a_bad_line(database: str, line: Lossy)
 
 
 def test_a_writer_that_slept_past_its_lease_is_told_that_its_turn_is_sealed(database: str) -> None:
-    with puppet(database, lease=1.0) as writer:
-        assert [writer.write(word) for word in ("a", "b")] == ["ok"] * 2
-        writer.process.send_signal(signal.SIGSTOP)
+    with Writer(database, lease=1.0) as writer:
+        assert [writer.write_text(word) for word in ("a", "b")] == ["ok"] * 2
+        writer.send(signal.SIGSTOP)
         with palaver.open(database) as store:
             assert soon(lambda: store.recover() == 1)
-        writer.process.send_signal(signal.SIGCONT)
+        writer.send(signal.SIGCONT)
 
-        assert [writer.write(word) for word in ("c", "d")] == ["TurnSealed"] * 2
+        assert [writer.write_text(word) for word in ("c", "d")] == ["TurnSealed"] * 2
     assert seen(database, writer.session_id) == ["go", "a b "]
 
 
 @pytest.mark.long
 def test_a_writer_that_slept_past_its_lease_and_was_not_missed_goes_on(database: str) -> None:
-    with puppet(database, lease=0.5) as writer:
-        assert writer.write("a") == "ok"
-        writer.process.send_signal(signal.SIGSTOP)
+    with Writer(database, lease=0.5) as writer:
+        assert writer.write_text("a") == "ok"
+        writer.send(signal.SIGSTOP)
         time.sleep(0.8)
-        writer.process.send_signal(signal.SIGCONT)
+        writer.send(signal.SIGCONT)
 
-        assert writer.write("b") == "ok"
+        assert writer.write_text("b") == "ok"
 
 
 def expire_leases(database: str) -> None:

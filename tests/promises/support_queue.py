@@ -1,24 +1,19 @@
 """Processes that die in the middle of a claim, and what plain SQL says of the rows they leave.
 
-`python -m tests.promises.support_queue PATH SESSION MOMENT` claims, and dies: `inside` its transaction or `after` it.
+`python -m tests.promises.support_queue` claims, and dies: `inside` its transaction or `after` it.
 """
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import palaver
 from palaver.db.queries import Q
 
-from ..tools.planting import plant_from_environment
+from ..tools.puppet import Puppet, die, play
 from ..tools.sql import query
 
-ROOT = Path(__file__).parents[2]
 ROWS = """
 SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'), t.status
   FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
@@ -33,14 +28,9 @@ def rows(path: str, session_id: str) -> dict[str, tuple[int | None, str]]:
 
 
 def claim_and_die(path: str, session_id: str, moment: str) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.promises.support_queue", path, session_id, moment], cwd=ROOT, timeout=120
-    )
-    assert run.returncode == -signal.SIGKILL
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+    with Puppet("tests.promises.support_queue", "claim", path=path, session_id=session_id, moment=moment) as process:
+        process.wait()
+        assert process.status == -signal.SIGKILL
 
 
 def die_inside(tx: Any, session_id: str) -> None:
@@ -49,7 +39,7 @@ def die_inside(tx: Any, session_id: str) -> None:
     die()
 
 
-def main(path: str, session_id: str, moment: str) -> None:
+def claim(path: str, session_id: str, moment: str) -> None:
     store = palaver.open(path)
     if moment == "inside":
         from palaver.core.read import previews
@@ -60,5 +50,4 @@ def main(path: str, session_id: str, moment: str) -> None:
 
 
 if __name__ == "__main__":
-    plant_from_environment()
-    main(*sys.argv[1:])
+    play()

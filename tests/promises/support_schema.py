@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -14,10 +11,6 @@ import palaver
 from palaver.base import clock, ids
 
 from ..tools.sql import reading, writing
-
-ROOT = Path(__file__).parents[2]
-CHILD_SECONDS = 120
-_CHILD = "import sys; from tests.tools.planting import plant_from_environment; plant_from_environment()\n"
 
 QUESTION = {"role": "user", "parts": [{"type": "text", "text": "What is it?"}]}
 ANSWER = {"role": "assistant", "parts": [{"type": "text", "text": "This."}]}
@@ -193,51 +186,3 @@ def freeze_clock(patch: pytest.MonkeyPatch, ms: int) -> Clock:
     patch.setattr(clock, "_now_ns", frozen)
     patch.setattr(ids, "_last", 0)
     return frozen
-
-
-def start(code: str, *args: str) -> subprocess.Popen[str]:
-    """Another process that runs this code; `sys.argv[1:]` are the arguments. A planted break is in it too."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _CHILD + code, *args],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str], said: str = "") -> str:
-    """What it printed, once it has ended well."""
-    try:
-        printed, complaint = process.communicate(said, timeout=CHILD_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise
-    assert process.returncode == 0, complaint
-    return printed
-
-
-def elsewhere(code: str, *args: str) -> str:
-    """Run code in another process and wait for it."""
-    return finish(start(code, *args))
-
-
-def together(code: str, argument_lists: list[tuple[str, ...]]) -> list[str]:
-    """The same code in several processes at once: each waits at `input()` until all are ready (they print a line)."""
-    processes = [start(code, *args) for args in argument_lists]
-    try:
-        for process in processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n", finish(process)
-        for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        return [finish(process) for process in processes]
-    finally:
-        for process in processes:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()

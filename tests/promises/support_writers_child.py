@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import json
-import os
 import random
 import time
 from collections.abc import Callable
@@ -15,6 +13,7 @@ from palaver.base import clock
 
 from ..load.jobs import open_files  # noqa: F401  a job of these processes, too
 from ..tools.puppet import Report, heard, play, ready, say
+from ..tools.races import Notes
 from ..tools.sql import reading
 from .support_writers import PIECES, commit_of
 
@@ -41,13 +40,8 @@ def race(
     if frozen:
         clock._now_ns = lambda: frozen * 1_000_000
     store = palaver.open(path, durability=durability)
-    file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def note(kind: str, who: str, expected: int) -> None:
-        os.write(file, json.dumps([kind, who, expected, time.monotonic()]).encode() + b"\n")
-
     ready()
-    compete(store.sessions.get(session), me, random.Random(seed), target, note)
+    compete(store.sessions.get(session), me, random.Random(seed), target, Notes(notes).write)
     store.close()
     return {"done": me}
 

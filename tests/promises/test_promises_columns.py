@@ -14,11 +14,11 @@ import palaver
 from palaver.db.queries import Q
 
 from ..tools.planting import broken_by
+from ..tools.puppet import elsewhere
 from ..tools.sql import column, query, reading, writing
 from .support_schema import (
     TABLES,
     call,
-    elsewhere,
     freeze_clock,
     indexes_of,
     live,

@@ -11,8 +11,9 @@ import palaver
 from palaver.db.queries import Q
 
 from ..tools.planting import broken_by
+from ..tools.puppet import elsewhere
 from ..tools.sql import column, query, reading, writing
-from .support_schema import call, elsewhere, live, plan, talk, waiting_turn
+from .support_schema import call, live, plan, talk, waiting_turn
 
 MANY = 10_000
 

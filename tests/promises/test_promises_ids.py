@@ -11,6 +11,7 @@ import json
 import re
 import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -20,8 +21,9 @@ import palaver
 from palaver.base import ids
 
 from ..tools.planting import broken_by
+from ..tools.puppet import Script, elsewhere
 from ..tools.sql import column, query, reading
-from .support_schema import finish, freeze_clock, live, start, talk
+from .support_schema import freeze_clock, live, talk
 
 SHAPE = re.compile(r"[0-9a-f]{14}[0-9A-Za-z]{12}")
 BASE62 = set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -187,8 +189,9 @@ def test_promise_076_eight_processes_mint_a_million_each(tmp_path: Path) -> None
 
 def in_eight_processes(folder: Path, count: int) -> None:
     files = [folder / f"ids-{n}" for n in range(8)]
-    for process in [start(_MINT, str(file), str(count)) for file in files]:
-        finish(process)
+    with ExitStack() as stack:
+        for process in [stack.enter_context(Script(_MINT, str(file), str(count))) for file in files]:
+            process.finish()
     assert [next(lines(file))[:18] for file in files] == ["msg_1a3185c5000000"] * 8  # only the tails differ
     total, last = 0, ""
     for one in heapq.merge(*map(lines, files)):
@@ -204,7 +207,7 @@ def lines(file: Path) -> Iterator[str]:
 
 @broken_by("a_forked_child_keeps_its_parents_tails")
 def test_promise_076_a_forked_child_shares_no_tail_with_its_parent(tmp_path: Path) -> None:
-    printed = finish(start(_FORK))
+    (printed,) = elsewhere(_FORK)
     parent, child = json.loads(printed)
     assert len(set(parent) | set(child)) == 200
 

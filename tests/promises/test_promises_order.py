@@ -10,9 +10,10 @@ import pytest
 import palaver
 
 from ..tools.planting import broken_by
+from ..tools.puppet import elsewhere
 from ..tools.sql import column, query, writing
 from ..tools.talk import texts
-from .support_schema import add_message, call, elsewhere, freeze_clock, live, returned, words
+from .support_schema import add_message, call, freeze_clock, live, returned, words
 
 FROZEN = 1_800_000_000_000
 

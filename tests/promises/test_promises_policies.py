@@ -385,8 +385,8 @@ class Clock:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now = 1_000.0
-        for module in ("saving", "holding", "pen"):
-            patch.setattr(f"palaver.{module}.monotonic", lambda: self.now)
+        for module in ("save_policy", "pending_chunks", "chunk_writer"):
+            patch.setattr(f"palaver.streaming.{module}.monotonic", lambda: self.now)
 
 
 @pytest.fixture

@@ -19,8 +19,9 @@ import pytest
 import palaver
 
 from ..tools.planting import broken_by
-from ..tools.sql import query
-from .support_writers import CREW, PIECES, Asked, Race, commit_of, race_of
+from ..tools.races import Asked
+from ..tools.sql import everything, query
+from .support_writers import CREW, PIECES, Race, commit_of, race_of
 from .support_writers_child import compete
 
 RACERS = 8
@@ -71,18 +72,12 @@ def test_promise_106_every_verb_that_moves_the_head_names_the_revision_it_expect
         "regenerate": lambda: session.regenerate(expected=1),
         "edit": lambda: session.edit(session.messages()[1]["id"], "no", expected=1),
     }
-    before = everything(store.path)
+    before = everything(store.path, without=("owners",))
     for name, verb in verbs.items():
         with pytest.raises(palaver.HeadConflict) as conflict:
             verb()
         assert (conflict.value.expected, conflict.value.actual) == (1, 2), name
-        assert everything(store.path) == before, name
-
-
-def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table but `owners`, who sign in before they begin."""
-    names = query(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'owners'")
-    return {name: query(path, f'SELECT * FROM "{name}"') for (name,) in names}
+        assert everything(store.path, without=("owners",)) == before, name
 
 
 def run_with_kills(path: str, folder: Path, target: int, pause: float, **more: Any) -> tuple[Race, int]:

@@ -11,8 +11,9 @@ import pytest
 import palaver
 
 from ..tools.planting import broken_by
+from ..tools.puppet import all_at_once
 from ..tools.sql import column, query, writing
-from .support_schema import ANSWER, QUESTION, add_message, call, live, talk, together, words
+from .support_schema import ANSWER, QUESTION, add_message, call, live, talk, words
 
 # Every turn beside every turn on its way to the root, itself included.
 WAY = """
@@ -103,7 +104,7 @@ def test_promise_038_of_eight_processes_one_gets_the_key(path: str) -> None:
     with palaver.open(path) as store:
         session = store.sessions.create("a")
         turns = [session.commit(f"question {n}").id for n in range(8)]
-    answers = together(_CLAIM, [(path, session.id, turn_id) for turn_id in turns])
+    answers = [said for (said,) in all_at_once(_CLAIM, [(path, session.id, turn_id) for turn_id in turns])]
     assert sorted(answer.split()[0] for answer in answers) == ["taken"] * 7 + ["won"]
     winner = next(answer.split()[1] for answer in answers if answer.startswith("won"))
     assert query(path, "SELECT namespace, name, turn_id FROM aliases") == [("thread_key", "wanted", winner)]

@@ -18,10 +18,11 @@ import pytest
 
 import palaver
 
+from ..load.crowd import wal_size
 from ..tools.planting import broken_by
 from ..tools.puppet import Report
 from ..tools.sql import query
-from .support_writers import CREW, wal_size
+from .support_writers import CREW
 
 OVERTAKEN = 60  # commits of others between asking and being served, for each process; without the queue: hundreds
 MB = 1 << 20

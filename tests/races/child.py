@@ -7,7 +7,6 @@ was killed is known, too.
 
 from __future__ import annotations
 
-import json
 import os
 import random
 import time
@@ -15,15 +14,8 @@ import time
 import palaver
 
 from ..tools.puppet import play, ready
+from ..tools.races import Notes
 from .places import open_store, put_row
-
-
-class Notes:
-    def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def write(self, kind: str, who: str, expected: int) -> None:
-        os.write(self._file, json.dumps([kind, who, expected, time.monotonic()]).encode() + b"\n")
 
 
 def race(url: str, session: str, me: str, notes: str, over: str) -> str:

@@ -122,7 +122,7 @@ def test_another_chunk_in_a_place_that_is_held_or_stored_is_refused(path: str, b
 
 
 @HELD
-@pytest.mark.parametrize("bad", [delta("x", id="never started"), {"type": "tool-output-available", "toolCallId": "no"}])
+@pytest.mark.parametrize("bad", [delta("x", "never started"), {"type": "tool-output-available", "toolCallId": "no"}])
 @broken_by("a_refused_append_leaves_what_came_before_it")
 def test_a_chunk_that_does_not_fit_changes_nothing_wherever_it_stands(
     path: str, begin: Begin, save_on: str, bad: Any

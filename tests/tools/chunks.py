@@ -49,6 +49,34 @@ def metadata(**given: Any) -> Chunk:
     return {"type": "message-metadata", "messageMetadata": given}
 
 
+def tool(name: str, size: int, *, answered: bool = True) -> list[Chunk]:
+    """A call whose input comes in pieces; `size` characters in it, and in its result."""
+    pieces = ('{"command":"', "l" * size, '"')
+    return [
+        {"type": "tool-input-start", "toolCallId": name, "toolName": "run"},
+        *({"type": "tool-input-delta", "toolCallId": name, "inputTextDelta": piece} for piece in pieces),
+        call(name, given={"command": "l" * size}),
+        *([result(name, {"out": "o" * size})] if answered else []),
+    ]
+
+
+def answer(size: int = 20) -> list[Chunk]:
+    """One of every kind of part; `size` characters in each."""
+    return [
+        START | {"messageMetadata": {"began": "s" * size}},
+        STEP,
+        *thought("r" * size),
+        *text("w" * size, pieces=3),
+        *tool("c1", size),
+        {"type": "data-note", "id": "n", "data": {"first": "f" * size}},
+        {"type": "data-note", "id": "n", "data": {"then": "t" * size}},
+        {"type": "source-url", "sourceId": "u", "url": "http://x/" + "u" * size},
+        {"type": "file", "url": "http://x/f", "mediaType": "text/plain"},
+        STEP_ENDS,
+        metadata(then="m" * size),
+    ]
+
+
 # ---------------------------------------------------------------- messages
 
 

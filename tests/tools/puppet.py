@@ -114,7 +114,7 @@ class Process:
 
     def finish(self) -> list[Any]:
         """Let it come to its end, which must be a good one."""
-        self._hang_up()
+        self.hang_up()
         said = self.wait()
         assert self.status == 0, f"a process ended with status {self.status}"
         return said
@@ -123,11 +123,12 @@ class Process:
         """Whatever it does, it is over afterwards."""
         self._alarm.cancel()
         self.kill()
-        self._hang_up()
+        self.hang_up()
         assert self._process.stdout is not None
         self._process.stdout.close()
 
-    def _hang_up(self) -> None:
+    def hang_up(self) -> None:
+        """Say nothing more: its input ends."""
         with suppress(BrokenPipeError):  # it did not want to hear our last word
             self._in.close()
 
@@ -139,7 +140,27 @@ class Script(Process):
         super().__init__([sys.executable, "-c", f"{_BEGIN}\n{code}", *arguments], env)
 
 
-_BEGIN = "from tests.tools.planting import plant_from_environment; plant_from_environment()"
+_BEGIN = "import os, sys; from tests.tools.planting import plant_from_environment; plant_from_environment()"
+
+
+def elsewhere(code: str, *arguments: str, status: int = 0) -> list[str]:
+    """Run code in another process, which must end so; the lines that it printed."""
+    with Script(code, *arguments) as process:
+        process.hang_up()
+        said = process.wait()
+        assert process.status == status, f"it ended with {process.status}"
+        return said
+
+
+def all_at_once(code: str, argument_lists: Sequence[Sequence[str]]) -> list[list[str]]:
+    """The same code in several processes: each prints `ready`, and waits at `input()` until all are."""
+    with ExitStack() as stack:
+        processes = [stack.enter_context(Script(code, *arguments)) for arguments in argument_lists]
+        for process in processes:
+            assert process.hear() == "ready"
+        for process in processes:
+            process.write("go")
+        return [process.finish() for process in processes]
 
 
 class Refusal(Exception):

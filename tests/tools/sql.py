@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+import time
 from collections.abc import Iterator
 from contextlib import closing, contextmanager
+from hashlib import sha256
 from pathlib import Path
 from typing import Any
 
@@ -59,3 +62,18 @@ def tables(path: str | Path) -> list[str]:
 def everything(path: str | Path, *, without: tuple[str, ...] = ()) -> dict[str, Rows]:
     """Every row of every table."""
     return {name: query(path, f'SELECT * FROM "{name}" ORDER BY 1, 2') for name in tables(path) if name not in without}
+
+
+def put_message(path: str | Path, session_id: str, words: str, role: str = "user", at: int | None = None) -> str:
+    """Another program adds a message: plain SQL in one transaction. It comes after all that is there, unless told."""
+    message = f"msg_{sha256(words.encode()).hexdigest()[:26]}"
+    part = json.dumps({"type": "text", "text": words})
+    with writing(path) as db:
+        db.execute("BEGIN IMMEDIATE")
+        ((newest,),) = db.execute("SELECT max(created_at) FROM chat_messages WHERE session_id = ?", (session_id,))
+        at = max(time.time_ns() // 1_000_000, (newest or 0) + 1) if at is None else at
+        db.execute("INSERT INTO chat_messages VALUES (?1, ?2, ?3, '{}', ?4, ?4)", (message, session_id, role, at))
+        values = (f"prt_{message[4:]}", message, session_id, part, at)
+        db.execute("INSERT INTO chat_parts VALUES (?1, ?2, ?3, 0, 'text', ?4, NULL, NULL, ?5, ?5)", values)
+        db.execute("COMMIT")
+    return message

@@ -28,12 +28,18 @@ def say(session: palaver.Session, question: str, answer: str, **setup: Any) -> s
 
 
 def texts(of: palaver.Session | Sequence[dict[str, Any]]) -> list[str]:
-    """What each message says, without the rest."""
-    messages = of.messages() if isinstance(of, palaver.Session) else of
-    return ["".join(part["text"] for part in m["parts"] if part["type"] == "text") for m in messages]
+    """What each message says; one without a text is left out."""
+    return [said(message) for message in _messages(of) if any(part["type"] == "text" for part in message["parts"])]
 
 
 def lines(of: palaver.Session | Sequence[dict[str, Any]]) -> list[str]:
-    """The same, and who said it."""
-    messages = of.messages() if isinstance(of, palaver.Session) else of
-    return [f"{message['role']}: {said}" for message, said in zip(messages, texts(messages), strict=True)]
+    """Who said what, in every message."""
+    return [f"{message['role']}: {said(message)}" for message in _messages(of)]
+
+
+def said(message: dict[str, Any]) -> str:
+    return "".join(part["text"] for part in message["parts"] if part["type"] == "text")
+
+
+def _messages(of: palaver.Session | Sequence[dict[str, Any]]) -> Sequence[dict[str, Any]]:
+    return of.messages() if isinstance(of, palaver.Session) else of
