@@ -204,7 +204,7 @@ def test_a_text_that_is_not_utf8_is_said_by_sql_and_shown_as_damaged(
     store: Store, session: Session, tmp_path: Path
 ) -> None:
     put_damaged(store.path, session.id, "not UTF-8 inside")
-    done = Cli(tmp_path, store.path)("execute", "select data_json from chat_parts")
+    done = Cli(tmp_path, store.path)("sql", "select data_json from chat_parts")
     assert "not UTF-8" in done.err and "Traceback" not in done.err
     assert Cli(tmp_path, store.path).json("show", session.id)
 

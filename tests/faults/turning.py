@@ -1,4 +1,4 @@
-"""A clock that a test turns, and what the query must say whatever it showed. Plain SQL, no Palaver code."""
+"""A clock that a test turns, and what the rows must say whatever it showed. Plain SQL, no Palaver code."""
 
 from __future__ import annotations
 

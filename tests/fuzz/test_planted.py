@@ -22,11 +22,11 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 def revisions_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """An OverflowError of the driver comes out."""
-    patch.setattr(session, "edge", SimpleNamespace(**vars(arguments) | {"revision": lambda value: value}))
+    patch.setattr(session, "arguments", SimpleNamespace(**vars(arguments) | {"revision": lambda value: value}))
 
 
 def names_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(session, "edge", SimpleNamespace(**vars(arguments) | {"text": lambda name, value: value}))
+    patch.setattr(session, "arguments", SimpleNamespace(**vars(arguments) | {"text": lambda name, value: value}))
 
 
 def a_leaf_is_of_another_text(patch: pytest.MonkeyPatch) -> None:
@@ -43,7 +43,7 @@ def rules_may_be_too_deep_for_a_turn(patch: pytest.MonkeyPatch) -> None:
         rule = check(given, source)
         return {**rule, "note": nested(998)} if rule["pattern"] == "*" else rule
 
-    patch.setattr(permissions, "canonical", SimpleNamespace(**vars(exact_json) | {"check": lambda value: None}))
+    patch.setattr(permissions, "exact_json", SimpleNamespace(**vars(exact_json) | {"check": lambda value: None}))
     patch.setattr(permissions, "check_rule", with_a_note)
 
 

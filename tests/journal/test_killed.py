@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-import threading
 from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
@@ -14,6 +13,7 @@ import palaver
 
 from ..tools.puppet import Crew, Script
 from ..tools.sql import query
+from ..tools.waiting import in_threads
 from .support import full, replays, talk
 
 
@@ -70,10 +70,6 @@ def test_promise_148_threads_that_share_a_commit_keep_their_lines_apart(path: st
                 session.commit(f"number {number}")
                 talk(session.fork(), size=300)
 
-        threads = [threading.Thread(target=write, args=(session,)) for session in sessions for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(120)
+        in_threads(write, [session for session in sessions for _ in range(2)])
         assert replays(store) == []
         assert store.verify() == []

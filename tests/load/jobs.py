@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -12,6 +11,7 @@ import apsw
 import palaver
 
 from ..tools.puppet import Report, heard, play, ready, say
+from ..tools.waiting import in_threads
 from .counting import count_syncs
 
 WORDS = ["It ", "was ", "the ", "linker ", "all ", "along."]
@@ -175,11 +175,7 @@ def commit_in_threads_and_count_syncs(path: str, threads: int, commits: int) -> 
         for number in range(commits):
             session.commit(f"message {number}")
 
-    crowd = [threading.Thread(target=work, args=(session,)) for session in sessions]
-    for thread in crowd:
-        thread.start()
-    for thread in crowd:
-        thread.join()
+    in_threads(work, sessions)
     kept = [[message["parts"][0]["text"] for message in session.messages()] for session in sessions]
     wanted = [f"message {number}" for number in range(commits)]
     return {"log": counted.log(), "whole": kept == [wanted] * threads}

@@ -5,7 +5,6 @@ from __future__ import annotations
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -14,6 +13,7 @@ import pytest
 import palaver
 
 from ..tools.puppet import Script, elsewhere, in_a_fork
+from ..tools.waiting import in_threads
 
 HOLD = """
 import palaver
@@ -61,11 +61,7 @@ def test_threads_share_a_store(store: palaver.Store) -> None:
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(work, range(6))
     assert failures == []
     texts = [m["parts"][0]["text"] for m in session.messages()]
     assert len(texts) == 120

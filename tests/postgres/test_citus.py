@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -26,6 +25,7 @@ from palaver.testing import Conformance, OpenStore
 from palaver.testing import closing as closing_stores
 
 from ..tools.talk import texts
+from ..tools.waiting import in_threads
 from .citus import Citus, connect_citus, crash, databases, ended, nodes_of, space_node
 from .crowd import NOTHING
 from .engines import connect
@@ -156,11 +156,7 @@ def test_eight_who_make_spaces_at_once_over_a_directory_of_before_lose_none(befo
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=make, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(make, range(8))
 
     assert errors == []
     assert len(palaver.spaces(before).list()) == 9

@@ -1,4 +1,4 @@
-"""What the promises about tables, ids and order share: a session's whole life, a reading in SQL, other processes."""
+"""What the promises about tables, ids and order share: a session's whole life, and clocks."""
 
 from __future__ import annotations
 
@@ -10,14 +10,18 @@ import pytest
 import palaver
 from palaver.base import clock, ids
 
-from ..tools.sql import reading, writing
+from ..tools.sql import query, reading, writing
 
 QUESTION = {"role": "user", "parts": [{"type": "text", "text": "What is it?"}]}
 ANSWER = {"role": "assistant", "parts": [{"type": "text", "text": "This."}]}
 TABLES = ("chat_sessions", "chat_messages", "chat_parts")
 
 
-# ---------------------------------------------------------------- the reading
+# ---------------------------------------------------------------- plain SQL
+
+
+def no_rows(path: str, sql: str) -> None:
+    assert query(path, sql) == [], sql
 
 
 def plan(connection: apsw.Connection, sql: str, names: tuple[str, ...] = ()) -> list[str]:

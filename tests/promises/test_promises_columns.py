@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +21,7 @@ from .support_schema import (
     freeze_clock,
     indexes_of,
     live,
+    no_rows,
     plan,
     talk,
     waiting_turn,
@@ -40,18 +40,6 @@ JSON_COLUMNS = (
 )
 YEAR_2020, YEAR_2527 = 1_577_836_800_000, 17_592_186_044_416
 HOUR = 3_600_000
-
-
-@pytest.fixture
-def lived(path: str) -> Iterator[str]:
-    """A file in which every verb was used, closed again."""
-    with palaver.open(path) as store:
-        live(store)
-    yield path
-
-
-def no_rows(path: str, sql: str) -> None:
-    assert query(path, sql) == [], sql
 
 
 # ---------------------------------------------------------------- 7, 8, 9: JSON columns

@@ -9,7 +9,6 @@ from __future__ import annotations
 import heapq
 import json
 import re
-import threading
 from collections.abc import Iterator
 from contextlib import ExitStack
 from itertools import pairwise
@@ -23,6 +22,7 @@ from palaver.base import ids
 from ..tools.planting import broken_by
 from ..tools.puppet import Script, elsewhere
 from ..tools.sql import column, query, reading
+from ..tools.waiting import in_threads
 from .support_schema import freeze_clock, live, talk
 
 SHAPE = re.compile(r"[0-9a-f]{14}[0-9A-Za-z]{12}")
@@ -107,11 +107,7 @@ def test_promise_072_threads_share_one_order() -> None:
     def mint_many(own: list[str]) -> None:
         own.extend(ids.mint("msg_") for _ in range(10_000))
 
-    threads = [threading.Thread(target=mint_many, args=(own,)) for own in minted]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(mint_many, minted)
     assert all(rising(own) for own in minted)
     stamps = [one[4:18] for own in minted for one in own]
     assert len(set(stamps)) == 40_000

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 
@@ -13,16 +12,9 @@ from ..tools.planting import broken_by
 from ..tools.puppet import elsewhere
 from ..tools.sql import column, query, writing
 from ..tools.talk import texts
-from .support_schema import add_message, call, freeze_clock, live, returned, words
+from .support_schema import add_message, call, freeze_clock, returned, words
 
 FROZEN = 1_800_000_000_000
-
-
-@pytest.fixture
-def lived(path: str) -> Iterator[str]:
-    with palaver.open(path) as store:
-        live(store)
-    yield path
 
 
 # ---------------------------------------------------------------- 79: messages

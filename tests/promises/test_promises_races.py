@@ -7,7 +7,6 @@ whether every revision was won once, by a commit that is there whole, in an orde
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -21,6 +20,7 @@ import palaver
 from ..tools.planting import broken_by
 from ..tools.races import Asked
 from ..tools.sql import everything, query
+from ..tools.waiting import in_threads
 from .support_writers import CREW, PIECES, Race, commit_of, race_of
 from .support_writers_child import compete
 
@@ -202,11 +202,7 @@ def test_promise_111_threads_race_for_the_head_in_memory_as_in_a_file(path: str,
 
             compete(session, f"t{number}", random.Random(number), target, note)
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(RACERS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(120)
+        in_threads(work, range(RACERS))
         texts = [message["parts"][0]["text"] for message in session.messages()]
         moves = [(1 + at // PIECES, text) for at, text in enumerate(texts)]
         hold(Race(history, moves, texts), target)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import apsw
@@ -16,21 +15,9 @@ from palaver.db.queries import Q
 
 from ..tools.planting import broken_by
 from ..tools.sql import column, query, reading, writing
-from .support_schema import TABLES, call, live, talk, words
+from .support_schema import TABLES, call, live, no_rows, talk, words
 
 LISTS = ("list_recent", "list_by_agent", "list_by_workspace", "list_by_parent")
-
-
-@pytest.fixture
-def lived(path: str) -> Iterator[str]:
-    """A file in which every verb was used, closed again."""
-    with palaver.open(path) as store:
-        live(store)
-    yield path
-
-
-def no_rows(path: str, sql: str) -> None:
-    assert query(path, sql) == [], sql
 
 
 # ---------------------------------------------------------------- 1: three tables

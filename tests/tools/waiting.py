@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
+from functools import partial
 from typing import Any
 
 PATIENCE = 30.0  # seconds
@@ -34,6 +35,15 @@ def together(*jobs: Callable[[], Any]) -> list[Any]:
     for thread in threads:
         thread.start()
     for thread in threads:
-        thread.join(2 * PATIENCE)
+        thread.join(4 * PATIENCE)
         assert not thread.is_alive(), "a thread hangs"
+    return results
+
+
+def in_threads(work: Callable[[Any], Any], given: Iterable[Any]) -> list[Any]:
+    """The same work for each, all at once: what they returned. What one raised is raised here."""
+    results = together(*(partial(work, one) for one in given))
+    for found in results:
+        if isinstance(found, BaseException):
+            raise found
     return results
