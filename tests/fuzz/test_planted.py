@@ -13,6 +13,7 @@ from palaver import Store, permissions, session
 from palaver.base import arguments, exact_json
 from palaver.core import digests
 from palaver.core.turn import message_input
+from palaver.permissions import decision
 
 from . import run
 from .values import nested
@@ -43,8 +44,9 @@ def rules_may_be_too_deep_for_a_turn(patch: pytest.MonkeyPatch) -> None:
         rule = check(given, source)
         return {**rule, "note": nested(998)} if rule["pattern"] == "*" else rule
 
-    patch.setattr(permissions, "exact_json", SimpleNamespace(**vars(exact_json) | {"check": lambda value: None}))
-    patch.setattr(permissions, "check_rule", with_a_note)
+    patch.setattr(decision, "exact_json", SimpleNamespace(**vars(exact_json) | {"check": lambda value: None}))
+    for module in (permissions, decision):
+        patch.setattr(module, "check_rule", with_a_note)
 
 
 def housekeeping_fails(patch: pytest.MonkeyPatch) -> None:
