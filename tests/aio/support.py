@@ -1,41 +1,30 @@
-"""Chunks, a bounded run of a coroutine, what is in the file by plain SQL, and a process that records and gets killed.
-
-`python -m tests.aio.support async|many|plain store.db` is what that process runs: it says each chunk when it
-gets it back.
-"""
+"""Chunks, a bounded run of a coroutine, what is in the file, and a process that records and gets killed."""
 
 from __future__ import annotations
 
 import asyncio
 import json
-import subprocess
-import sys
 import threading
 import time
 from collections.abc import AsyncIterator, Awaitable, Callable, Iterable, Iterator
-from contextlib import closing
 from itertools import count
-from pathlib import Path
 from typing import Any, TypeVar
-
-import apsw
 
 import palaver
 from palaver import aio
 from palaver.recording import record
 
+from ..tools.chunks import delta
+from ..tools.puppet import Crew, play, say
+from ..tools.sql import query
+
 PATIENCE = 30.0
-ROOT = Path(__file__).parent.parent.parent
 BEFORE: set[threading.Thread] = set()
 Chunk = dict[str, Any]
 T = TypeVar("T")
 
 START: list[Chunk] = [{"type": "start"}, {"type": "text-start", "id": "t"}]
 END: list[Chunk] = [{"type": "text-end", "id": "t"}, {"type": "finish"}]
-
-
-def delta(text: str) -> Chunk:
-    return {"type": "text-delta", "id": "t", "delta": text}
 
 
 def words(number: int) -> list[Chunk]:
@@ -87,12 +76,6 @@ def ours() -> list[str]:
 # ---------------------------------------------------------------- what is in the file
 
 
-def query(path: str, text: str, *params: Any) -> list[tuple[Any, ...]]:
-    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        connection.set_busy_timeout(10_000)
-        return connection.execute(text, params).fetchall()
-
-
 def stored(path: str, turn: str) -> list[Chunk]:
     """The chunks of a turn that still streams."""
     found = query(
@@ -123,42 +106,24 @@ def status(path: str, turn: str) -> str:
 # ---------------------------------------------------------------- a process to be killed
 
 
-class Teller:
-    """A process that records a stream and says what it got."""
-
-    def __init__(self, kind: str, path: str) -> None:
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.aio.support", kind, path], cwd=ROOT, stdout=subprocess.PIPE
-        )
-        self._alarm = threading.Timer(PATIENCE, self._process.kill)
-        self._alarm.start()
-
-    def hear(self, lines: int) -> list[Any]:
-        assert self._process.stdout is not None
-        return [json.loads(self._process.stdout.readline()) for _ in range(lines)]
-
-    def kill(self) -> list[Any]:
-        """kill -9; the lines it had said that were not heard yet."""
-        assert self._process.stdout is not None
-        self._process.kill()
-        with self._process.stdout as pipe:
-            rest = pipe.read()
-        self._process.wait(PATIENCE)
-        self._alarm.cancel()
-        return [json.loads(line) for line in rest.splitlines(keepends=True) if line.endswith(b"\n")]
+CREW = Crew("tests.aio.support")  # processes that record a stream and say what they got
 
 
-def _say(value: Any) -> None:
-    print(json.dumps(value), flush=True)
+def tell(path: str) -> None:
+    asyncio.run(_tell(path))
 
 
 async def _tell(path: str) -> None:
     store = await aio.open(path)
     session = await store.sessions.create("teller")
     recording = await aio.record(session, "go", flow(endless()))
-    _say(recording.turn.id)
+    say(recording.turn.id)
     async for chunk in recording:
-        _say(chunk)
+        say(chunk)
+
+
+def tell_many(path: str) -> None:
+    asyncio.run(_tell_many(path))
 
 
 async def _tell_many(path: str) -> None:
@@ -168,7 +133,7 @@ async def _tell_many(path: str) -> None:
     async def stream(turn: Any) -> None:
         for n in count():
             await turn.write(delta(f"{n},"))
-            _say([turn.id, n])
+            say([turn.id, n])
 
     turns = [await (await store.sessions.create("teller")).turn("go") for _ in range(32)]
     for turn in turns:
@@ -176,17 +141,12 @@ async def _tell_many(path: str) -> None:
     await asyncio.gather(*map(stream, turns))
 
 
-def _tell_plainly(path: str) -> None:
+def tell_plainly(path: str) -> None:
     recording = record(palaver.open(path).sessions.create("teller"), "go", endless())
-    _say(recording.turn.id)
+    say(recording.turn.id)
     for chunk in recording:
-        _say(chunk)
+        say(chunk)
 
 
 if __name__ == "__main__":
-    if sys.argv[1] == "async":
-        asyncio.run(_tell(sys.argv[2]))
-    elif sys.argv[1] == "many":
-        asyncio.run(_tell_many(sys.argv[2]))
-    else:
-        _tell_plainly(sys.argv[2])
+    play()

@@ -13,7 +13,9 @@ import pytest
 import palaver
 from palaver import aio
 
-from .support import END, START, answer, delta, query, run, said, status, until, words
+from ..tools.chunks import delta
+from ..tools.sql import query
+from .support import END, START, answer, run, said, status, until, words
 
 
 async def begin_and_cancel(work: Coroutine[Any, Any, Any]) -> None:

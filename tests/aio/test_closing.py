@@ -13,7 +13,9 @@ from palaver import aio
 from palaver import opening as library
 from palaver.errors import StoreClosed, TurnSealed
 
-from .support import START, answer, delta, flow, ours, query, run, said, status, until, words
+from ..tools.chunks import delta
+from ..tools.sql import query
+from .support import START, answer, flow, ours, run, said, status, until, words
 
 
 async def nothing_left() -> None:

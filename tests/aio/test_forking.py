@@ -8,8 +8,9 @@ from typing import Any
 
 from palaver import aio
 
-from ..forked import in_a_fork
-from .support import START, delta, run, said, words
+from ..tools.chunks import delta
+from ..tools.puppet import in_a_fork
+from .support import START, run, said, words
 
 
 def errors_of(uses: dict[str, Callable[[], Awaitable[Any]]]) -> dict[str, str]:

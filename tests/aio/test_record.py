@@ -19,17 +19,17 @@ from palaver import aio
 from palaver.errors import ChunkError, StoreClosed, TurnSealed
 from palaver.recording import record
 
+from ..tools.chunks import delta
+from ..tools.sql import query
 from .support import (
+    CREW,
     END,
     START,
     Chunk,
-    Teller,
     answer,
-    delta,
     endless,
     flow,
     ours,
-    query,
     run,
     said,
     status,
@@ -333,12 +333,12 @@ def test_no_thread_of_a_recording_is_left_behind(path: str) -> None:
 # ---------------------------------------------------------------- kill -9
 
 
-@pytest.mark.parametrize("kind", ["async", "plain"])
+@pytest.mark.parametrize("kind", ["tell", "tell_plainly"])
 @pytest.mark.parametrize("count", [1, 40, 300])
 def test_what_a_listener_got_survives_a_kill(path: str, kind: str, count: int) -> None:
-    teller = Teller(kind, path)
-    turn, *heard = teller.hear(1 + count)
-    heard += teller.kill()
+    with CREW.start(kind, path=path) as teller:
+        turn, *heard = [teller.hear() for _ in range(1 + count)]
+        heard += teller.kill()
     kept = stored(path, turn)
     assert kept[: len(heard)] == heard
     assert kept == words(len(kept))[: len(kept)]

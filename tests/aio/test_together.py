@@ -15,7 +15,9 @@ from palaver import aio
 from palaver.errors import ChunkError, StoreBusy, TurnSealed
 from palaver.streaming import batch
 
-from .support import END, START, Teller, answer, delta, query, run, said, stored
+from ..tools.chunks import delta
+from ..tools.sql import query
+from .support import CREW, END, START, answer, run, said, stored
 
 STREAMS = 32
 
@@ -174,8 +176,8 @@ def test_a_locked_store_refuses_all_of_them_and_loses_nothing(path: str) -> None
 
 
 def test_every_chunk_that_was_acknowledged_survives_kill_9(path: str) -> None:
-    teller = Teller("many", path)
-    lines = teller.hear(400) + teller.kill()
+    with CREW.start("tell_many", path=path) as teller:
+        lines = [teller.hear() for _ in range(400)] + teller.kill()
     acknowledged: dict[str, int] = {}
     for turn, number in lines:
         acknowledged[turn] = number

@@ -13,7 +13,8 @@ from palaver import aio
 from palaver.errors import BadRule, HeadConflict, SessionNotFound, StoreClosed, TurnSealed
 from palaver.sessions import Sessions
 
-from .support import END, START, answer, delta, run, said, status, words
+from ..tools.chunks import delta
+from .support import END, START, answer, run, said, status, words
 
 
 def test_a_conversation_is_the_same_as_without_asyncio(path: str) -> None:

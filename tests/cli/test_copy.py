@@ -116,10 +116,9 @@ def test_a_session_that_went_on_is_named_and_stays_as_it_was_copied(cli: Cli) ->
 
 
 def test_a_session_that_is_being_written_is_left_for_later(cli: Cli) -> None:
-    repository = str(Path(__file__).parent.parent.parent)
     session = cli.json("show", "ticket-7")["session"]["id"]
-    with Puppet(cli.home / "talks.db", session, {**cli.env, "PYTHONPATH": repository}) as puppet:
-        puppet.ask("Still there?")
+    with Puppet(cli.home / "talks.db", session, cli.env) as puppet:
+        puppet.begin("Still there?")
         puppet.say("Yes, ")
         done = cli("copy", "talks.db", "other.db")
         assert done.code == 1 and f"problem: session {session}: it is being written" in done.err

@@ -30,8 +30,6 @@ from .terminal import Terminal
 from .test_reference import documented
 
 __all__ = ["server"]
-
-REPOSITORY = str(Path(__file__).parent.parent.parent)
 SECRET = "correct-horse"
 _numbers = itertools.count()
 
@@ -165,10 +163,10 @@ def test_a_stream_is_followed_and_its_writer_has_a_lease(tmp_path: Path, databas
         session = store.sessions.create(title="Live").id
     cli = Cli(tmp_path, database, NO_COLOR="1")
     with (
-        Puppet(database, session, {**cli.env, "PYTHONPATH": REPOSITORY}) as puppet,
+        Puppet(database, session, cli.env) as puppet,
         Terminal(cli.env, "tail", "Live", "-f") as terminal,
     ):
-        puppet.ask("What is new?")
+        puppet.begin("What is new?")
         terminal.until("What is new?\n")
         for word in ("one ", "two ", "three "):
             puppet.say(word)

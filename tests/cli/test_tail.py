@@ -32,21 +32,20 @@ def talk(tmp_path: Path) -> tuple[Cli, str]:
 @pytest.fixture
 def puppet(talk: tuple[Cli, str]) -> Iterator[Puppet]:
     cli, session = talk
-    repository = str(Path(__file__).parent.parent.parent)
-    with Puppet(cli.home / "talks.db", session, {**cli.env, "PYTHONPATH": repository}) as made:
+    with Puppet(cli.home / "talks.db", session, cli.env) as made:
         yield made
 
 
 def test_a_stream_is_followed_chunk_by_chunk(talk: tuple[Cli, str], puppet: Puppet) -> None:
     with Terminal(talk[0].env, "tail", "Live", "-f") as terminal:
         terminal.until("Ready. ")
-        puppet.ask("What is new?")
+        puppet.begin("What is new?")
         terminal.until("What is new?\n")
         for word in ("one ", "two ", "three "):
             puppet.say(word)
             assert terminal.until(word).endswith(word)
         puppet.do("seal")
-        puppet.ask("And then?")
+        puppet.begin("And then?")
         puppet.say("Four.")
         seen = terminal.until("Four.")
         terminal.process.send_signal(signal.SIGINT)
@@ -59,7 +58,7 @@ def test_a_stream_is_followed_chunk_by_chunk(talk: tuple[Cli, str], puppet: Pupp
 
 
 def test_it_ends_with_the_turn(talk: tuple[Cli, str], puppet: Puppet) -> None:
-    puppet.ask("What is new?")
+    puppet.begin("What is new?")
     puppet.say("half a ")
     with Terminal(talk[0].env, "tail", "@") as terminal:
         assert terminal.until("half a ").endswith("half a ")
@@ -72,7 +71,7 @@ def test_it_ends_with_the_turn(talk: tuple[Cli, str], puppet: Puppet) -> None:
 
 
 def test_a_tool_call_and_an_error_are_lines_of_their_own(talk: tuple[Cli, str], puppet: Puppet) -> None:
-    puppet.ask("Run it.")
+    puppet.begin("Run it.")
     with Terminal(talk[0].env, "tail", "@") as terminal:
         terminal.until("Run it.")
         puppet.say("Trying")
@@ -86,7 +85,7 @@ def test_a_tool_call_and_an_error_are_lines_of_their_own(talk: tuple[Cli, str], 
 
 
 def test_it_ends_when_the_turn_waits_for_an_answer(talk: tuple[Cli, str], puppet: Puppet) -> None:
-    puppet.ask("May I?")
+    puppet.begin("May I?")
     with Terminal(talk[0].env, "tail", "@") as terminal:
         terminal.until("May I?")
         puppet.do("write", {"type": "tool-input-available", "toolCallId": "c", "toolName": "rm", "input": {}})
@@ -97,7 +96,7 @@ def test_it_ends_when_the_turn_waits_for_an_answer(talk: tuple[Cli, str], puppet
 
 
 def test_it_ends_when_the_writer_died(talk: tuple[Cli, str], puppet: Puppet) -> None:
-    puppet.ask("Are you there?")
+    puppet.begin("Are you there?")
     puppet.say("I am ab")
     with Terminal(talk[0].env, "tail", "@") as terminal:
         terminal.until("I am ab")
@@ -114,7 +113,7 @@ def test_without_a_running_turn_it_shows_the_end_and_ends(talk: tuple[Cli, str])
 
 
 def test_json_is_a_line_per_event(talk: tuple[Cli, str], puppet: Puppet) -> None:
-    puppet.ask("What is new?")
+    puppet.begin("What is new?")
     cli = talk[0]
     tail = subprocess.Popen([*COMMAND, "tail", "@", "--json"], env=cli.env, cwd=cli.home, stdout=subprocess.PIPE)
     assert tail.stdout
@@ -140,7 +139,7 @@ def test_json_is_a_line_per_event(talk: tuple[Cli, str], puppet: Puppet) -> None
 def test_hostile_deltas_are_made_visible_as_they_come(talk: tuple[Cli, str], puppet: Puppet) -> None:
     with Terminal(talk[0].env, "tail", "@", "-f") as terminal:
         terminal.until("Ready. ")
-        puppet.ask("\x1b]0;owned\x07")
+        puppet.begin("\x1b]0;owned\x07")
         puppet.say("\x1b[2J\u202e done")
         seen = terminal.until(" done")
     puppet.do("seal")

@@ -1,7 +1,6 @@
 """A running turn that is compacted, and killed before the 1st, 2nd … statement or write of that.
 
-`python -m tests.context.killed '{"folder": …, "before": "statement" | "write", "first": …, "every": …}'`: every so many
-points, beginning with the first.
+Asked for every so many points, beginning with the first, before a "statement" or before a "write".
 
 The interpreter loads everything once and forks for each run; no store is ever open in the process that forks. Then the
 store is opened again and told as it is.
@@ -9,9 +8,7 @@ store is opened again and told as it is.
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from typing import Any
 
 import apsw
@@ -19,10 +16,11 @@ import apsw
 import palaver
 import palaver.store  # all of it, once, before the forks
 from tests.crash import vfs
-from tests.migrations.runner import in_a_child
-from tests.promises.sabotage import plant_from_environment
+from tests.tools.puppet import in_a_fork, play
 
-from .support import call, feed, result, step, talk, text, words
+from ..tools.chunks import result, step, text
+from ..tools.talk import feed
+from .support import call, talk, words
 
 CALM: dict[str, Any] = {"trim_after": 1e9, "recover_every": None, "durability": "normal"}
 
@@ -77,18 +75,17 @@ def told(path: str) -> dict[str, Any]:
         }
 
 
-def main(folder: str, before: str, first: int, every: int) -> list[dict[str, Any]]:
+def killed(folder: str, before: str, first: int, every: int) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = []
     for number in range(first, 10_000, every):
         path = os.path.join(folder, f"{before}-{number}", "talks.db")
         os.makedirs(os.path.dirname(path))
-        came = in_a_child(lambda path=path, number=number: compact_and_be_killed(path, before, number))
-        found.append(in_a_child(lambda path=path: told(path)))
+        came = in_a_fork(lambda path=path, number=number: compact_and_be_killed(path, before, number))
+        found.append(in_a_fork(lambda path=path: told(path)))
         if came == "done":
             return found
     raise AssertionError("it never came to its end")
 
 
 if __name__ == "__main__":
-    plant_from_environment()
-    print(json.dumps(main(**json.loads(sys.argv[1]))))
+    play()

@@ -7,7 +7,9 @@ from typing import Any
 
 import palaver
 
-from .support import Chunk, feed, text
+from ..tools.chunks import text
+from ..tools.talk import feed
+from .support import Chunk
 
 END: Chunk = {"type": "finish-step"}
 

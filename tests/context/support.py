@@ -10,6 +10,10 @@ import apsw
 
 import palaver
 
+from ..tools.chunks import result, step, text
+from ..tools.sql import query
+from ..tools.talk import feed
+
 Chunk = dict[str, Any]
 START: list[Chunk] = [{"type": "start"}, {"type": "start-step"}]
 END_STEP: Chunk = {"type": "finish-step"}
@@ -18,27 +22,8 @@ END_STEP: Chunk = {"type": "finish-step"}
 # ---------------------------------------------------------------- streams
 
 
-def text(words: str, name: str = "t", *, ends: bool = True) -> list[Chunk]:
-    end = [{"type": "text-end", "id": name}] if ends else []
-    return [{"type": "text-start", "id": name}, {"type": "text-delta", "id": name, "delta": words}, *end]
-
-
 def call(name: str, **more: Any) -> Chunk:
     return {"type": "tool-input-available", "toolCallId": name, "toolName": "run", "input": {"n": 1}, **more}
-
-
-def result(name: str, output: Any = "done") -> Chunk:
-    return {"type": "tool-output-available", "toolCallId": name, "output": output}
-
-
-def step(*chunks: Chunk) -> list[Chunk]:
-    return [{"type": "start-step"}, *chunks, END_STEP]
-
-
-def feed(turn: palaver.Turn, chunks: list[Chunk]) -> palaver.Turn:
-    for chunk in chunks:
-        turn.write(chunk)
-    return turn
 
 
 def talk(session: palaver.Session, name: str, *, tool: bool = False, **setup: Any) -> str:
@@ -111,11 +96,6 @@ def plain(path: str, *, writes: bool = False) -> Iterator[apsw.Connection]:
         db.close()
 
 
-def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    with plain(path) as db:
-        return db.execute(sql, params).fetchall()
-
-
 WALK = """
 WITH RECURSIVE walk (id, parent_id, kind, n) AS (
     SELECT t.id, t.parent_id, t.kind, 0 FROM heads h JOIN turns t ON t.id = h.turn_id WHERE h.session_id = ?
@@ -128,4 +108,4 @@ SELECT id FROM walk ORDER BY n DESC
 
 def walked(path: str, session: palaver.Session) -> list[str]:
     """From the root to the head, by plain SQL."""
-    return [row[0] for row in ask(path, WALK, session.id)]
+    return [row[0] for row in query(path, WALK, session.id)]

@@ -8,7 +8,9 @@ import pytest
 
 import palaver
 
-from .support import details, feed, kinds, plain, said, step, talk, talks, text, walked, words
+from ..tools.chunks import step, text
+from ..tools.talk import feed
+from .support import details, kinds, plain, said, talk, talks, walked, words
 
 
 @pytest.fixture

@@ -2,19 +2,14 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..tools.puppet import Crew
 from .support import said
-
-ROOT = Path(__file__).parents[2]
-RUN_SECONDS = 600
 
 NOTHING = {
     "path": ["turn completed", "turn aborted"],
@@ -39,11 +34,8 @@ ALL = {
 def killed(folder: Path, before: str, every: int) -> list[dict[str, Any]]:
     first = random.SystemRandom().randint(1, every)
     print(f"every {every}. {before} from {first} on")
-    asked = json.dumps({"folder": str(folder), "before": before, "first": first, "every": every})
-    command = [sys.executable, "-m", "tests.context.killed", asked]
-    done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True, timeout=RUN_SECONDS)
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: list[dict[str, Any]] = json.loads(done.stdout)
+    asked = {"folder": str(folder), "before": before, "first": first, "every": every}
+    found: list[dict[str, Any]] = Crew("tests.context.killed").alone("killed", **asked)
     return found
 
 

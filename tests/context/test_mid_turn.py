@@ -9,24 +9,10 @@ import pytest
 
 import palaver
 
-from .support import (
-    START,
-    Chunk,
-    ask,
-    call,
-    details,
-    feed,
-    kinds,
-    outputs,
-    result,
-    said,
-    step,
-    talk,
-    talks,
-    text,
-    walked,
-    words,
-)
+from ..tools.chunks import result, step, text
+from ..tools.sql import query
+from ..tools.talk import feed
+from .support import START, Chunk, call, details, kinds, outputs, said, talk, talks, walked, words
 
 FIRST: list[Chunk] = [{"type": "start"}, *step(*text("first"))]
 HALF: list[Chunk] = [{"type": "start-step"}, *text("second", "u", ends=False)]
@@ -102,9 +88,9 @@ def test_results_of_the_unfinished_step_are_not_listed_twice(
     feed(then, [result("c3", 3), {"type": "finish-step"}]).seal()
     assert outputs(session.messages()) == [1, 2, 3]
     rows = "SELECT tool_call_id FROM chat_parts WHERE tool_call_id IS NOT NULL ORDER BY tool_call_id"
-    assert ask(path, rows) == [("c1",), ("c2",), ("c3",)]
+    assert query(path, rows) == [("c1",), ("c2",), ("c3",)]
     lines = "SELECT turn_id, count(*) FROM turn_entries WHERE kind = 'result' GROUP BY turn_id"
-    assert sorted(ask(path, lines)) == sorted([(turn.id, 1), (then.id, 2)])
+    assert sorted(query(path, lines)) == sorted([(turn.id, 1), (then.id, 2)])
     assert store.verify() == []
 
 

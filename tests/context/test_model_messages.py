@@ -14,9 +14,11 @@ import palaver
 from palaver import aio
 from palaver.aisdk.model_messages import convert
 
+from ..tools.chunks import result, step, text
+from ..tools.talk import feed
 from .messages import FIELDS, PLAIN_CASES, Random, tool_cases
 from .sdk import UI, Judge
-from .support import call, feed, result, step, talk, text, unanswered
+from .support import call, talk, unanswered
 
 STATES = (
     "input-streaming",

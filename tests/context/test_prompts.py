@@ -10,7 +10,10 @@ import pytest
 
 import palaver
 
-from .support import ask, feed, said, step, talk, text, words
+from ..tools.chunks import step, text
+from ..tools.sql import query
+from ..tools.talk import feed
+from .support import said, talk, words
 
 KIND, BRIEF = "Be kind.", "Be brief. 🌍"
 LARGE = {"provider_id": "acme", "model_id": "large"}
@@ -25,7 +28,7 @@ def session(store: palaver.Store) -> palaver.Session:
 def stored(path: str, session: palaver.Session) -> list[tuple[str, dict[str, Any]]]:
     """(role, metadata) of each message, as another program finds them."""
     rows = "SELECT role, metadata_json FROM chat_messages WHERE session_id = ? ORDER BY created_at"
-    return [(role, json.loads(text)) for role, text in ask(path, rows, session.id)]
+    return [(role, json.loads(text)) for role, text in query(path, rows, session.id)]
 
 
 def test_the_contracts_table_of_metadata(session: palaver.Session, path: str) -> None:
@@ -71,7 +74,7 @@ def test_a_prompt_is_kept_once_by_its_digest(store: palaver.Store, session: pala
     for number in range(3):
         talk(session, str(number), system_prompt=BRIEF)
     talk(session, "4", system_prompt=KIND)
-    rows = ask(path, "SELECT digest, body FROM system_prompts")
+    rows = query(path, "SELECT digest, body FROM system_prompts")
     assert sorted(rows) == sorted((sha256(body.encode()).hexdigest(), body) for body in (BRIEF, KIND))
     assert store.system_prompt(rows[0][0]) == rows[0][1]
     assert store.verify() == []

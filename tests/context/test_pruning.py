@@ -11,7 +11,10 @@ import pytest
 import palaver
 from palaver import exports
 
-from .support import ask, call, feed, outputs, result, step, talk, talks, text
+from ..tools.chunks import result, step, text
+from ..tools.sql import query
+from ..tools.talk import feed
+from .support import call, outputs, talk, talks
 
 PRUNED = "[output pruned]"
 
@@ -154,4 +157,4 @@ def test_stamps_and_summaries_travel_to_another_store(
         assert exported(other) == data
         assert other.verify() == []
     rows = "SELECT part_id, session_id, at FROM pruned ORDER BY part_id"
-    assert ask(there, rows) == ask(store.path, rows) != []
+    assert query(there, rows) == query(store.path, rows) != []

@@ -16,9 +16,11 @@ import pytest
 import palaver
 from palaver.aisdk.model_messages import convert
 
+from ..tools.chunks import result, step, text
+from ..tools.talk import feed
 from .lives import Life
 from .sdk import UI, Judge
-from .support import START, Chunk, call, feed, plain, result, step, talk, talks, text, unanswered
+from .support import START, Chunk, call, plain, talk, talks, unanswered
 
 ROOT = Path(__file__).parents[2]
 FINISH: list[Chunk] = [{"type": "finish-step"}, {"type": "finish"}]

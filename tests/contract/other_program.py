@@ -239,7 +239,7 @@ def talk(path: str, count: int, sessions: list[str]) -> None:
         db.execute("COMMIT")
         written.append([session, message, role, text])
         print("wrote", number, file=sys.stderr, flush=True)
-    json.dump(written, sys.stdout)
+    print(json.dumps(written))
 
 
 def watch(path: str) -> None:
@@ -256,7 +256,7 @@ def watch(path: str) -> None:
     while not select.select([sys.stdin], [], [], 0)[0]:
         found += db.execute(torn).fetchall()
         looks += 1
-    json.dump({"looks": looks, "found": found}, sys.stdout)
+    print(json.dumps({"looks": looks, "found": found}))
 
 
 def next_time(db: sqlite3.Connection, session: str) -> int:

@@ -5,11 +5,9 @@ from __future__ import annotations
 import json
 import subprocess
 import sys
-import time
-from collections.abc import Iterator, Sequence
-from contextlib import closing, contextmanager
+from collections.abc import Sequence
+from contextlib import closing
 from functools import cache
-from hashlib import sha256
 from pathlib import Path
 from tempfile import TemporaryDirectory
 from typing import Any
@@ -18,6 +16,7 @@ import apsw
 
 import palaver
 
+from ..tools.puppet import Process
 from . import judge
 
 HERE = Path(__file__).parent
@@ -107,18 +106,9 @@ def make_foreign(path: str | Path, kind: str = "plain") -> None:
     Path(path).write_bytes(_made(kind))
 
 
-@contextmanager
-def other(verb: str, path: str | Path, *args: str) -> Iterator[subprocess.Popen[str]]:
+def other(verb: str, path: str | Path, *args: str) -> Process:
     """The other program at work beside us; ended with the block."""
-    command = [sys.executable, str(OTHER), verb, str(path), *args]
-    pipes = {"stdin": subprocess.PIPE, "stdout": subprocess.PIPE, "stderr": subprocess.PIPE}
-    process = subprocess.Popen(command, text=True, **pipes)
-    try:
-        yield process
-    finally:
-        if process.poll() is None:
-            process.kill()
-        process.communicate(timeout=WAIT)
+    return Process([sys.executable, str(OTHER), verb, str(path), *args])
 
 
 def sql(path: str | Path, *statements: str | tuple[str, Sequence[Any]]) -> list[list[tuple[Any, ...]]]:
@@ -128,21 +118,6 @@ def sql(path: str | Path, *statements: str | tuple[str, Sequence[Any]]) -> list[
         db.set_busy_timeout(5000)
         db.execute("PRAGMA foreign_keys = ON")
         return [list(db.execute(text, params)) for text, params in pairs]
-
-
-def put_row(path: str | Path, session_id: str, text: str, role: str = "user", *, at: int | None = None) -> str:
-    """Another program adds a message: plain SQL in one transaction, on a connection of its own."""
-    message = f"msg_{sha256(text.encode()).hexdigest()[:26]}"
-    with closing(apsw.Connection(str(path))) as db:
-        db.set_busy_timeout(5000)
-        db.execute("BEGIN IMMEDIATE")
-        newest = db.execute("SELECT max(created_at) FROM chat_messages WHERE session_id = ?", (session_id,)).fetchall()
-        at = max(time.time_ns() // 1_000_000, (newest[0][0] or 0) + 1) if at is None else at
-        db.execute("INSERT INTO chat_messages VALUES (?, ?, ?, '{}', ?, ?)", (message, session_id, role, at, at))
-        part = ("prt_" + message[4:], message, session_id, json.dumps({"type": "text", "text": text}), at, at)
-        db.execute("INSERT INTO chat_parts VALUES (?, ?, ?, 0, 'text', ?, NULL, NULL, ?, ?)", part)
-        db.execute("COMMIT")
-    return message
 
 
 def judge_alone(path: str | Path) -> judge.Verdict:

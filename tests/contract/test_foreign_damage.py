@@ -9,8 +9,9 @@ import pytest
 
 import palaver
 
+from ..tools.sql import put_message
 from . import judge
-from .support import answer, assert_agrees, put_row, say, sql, texts
+from .support import answer, assert_agrees, say, sql, texts
 
 
 @pytest.fixture
@@ -32,7 +33,7 @@ def now_ms() -> int:
 def test_a_row_from_a_clock_that_is_days_ahead_does_not_drag_ours_along_and_is_reported(
     store: palaver.Store, session: palaver.Session
 ) -> None:
-    message = put_row(store.path, session.id, "from far ahead", at=now_ms() + 30 * 86_400_000)
+    message = put_message(store.path, session.id, "from far ahead", at=now_ms() + 30 * 86_400_000)
     say(session, "two", "second")
     assert texts(session.messages()) == ["one", "first", "from far ahead", "two", "second"]
     with judge.opened(store.path) as db:
@@ -144,7 +145,7 @@ def test_rows_dated_long_ago_are_found_after_a_reopen_and_reported(
     path: str, store: palaver.Store, session: palaver.Session
 ) -> None:
     """Written while nobody looked, dated long before the last look: opening looks everywhere."""
-    message = put_row(path, session.id, "dated", at=1_760_000_000_000)
+    message = put_message(path, session.id, "dated", at=1_760_000_000_000)
     with palaver.open(path) as again:
         say(again.sessions.get(session.id), "two", "second")
         with judge.opened(path) as db:
@@ -170,7 +171,7 @@ def test_a_message_that_grows_after_it_became_a_turn_is_reported(
     store: palaver.Store, session: palaver.Session
 ) -> None:
     """The other program was still streaming when we went on: what it adds then is an edit of a sealed turn."""
-    message = put_row(store.path, session.id, "still growing", "assistant")
+    message = put_message(store.path, session.id, "still growing", "assistant")
     say(session, "two", "second")
     assert store.verify() == []
     late = """INSERT INTO chat_parts VALUES ('prt_late', ?1, ?2, 1, 'text', '{"type":"text","text":"late"}',
@@ -182,7 +183,7 @@ def test_a_message_that_grows_after_it_became_a_turn_is_reported(
 
 def test_rows_of_one_moment_are_in_the_order_of_their_ids(store: palaver.Store, session: palaver.Session) -> None:
     at = now_ms() + 1_000
-    ids = [put_row(store.path, session.id, f"at once {n}", "assistant", at=at) for n in range(8)]
+    ids = [put_message(store.path, session.id, f"at once {n}", "assistant", at=at) for n in range(8)]
     shown_ids = [m["id"] for m in session.messages()][2:]
     assert shown_ids == sorted(ids)
     say(session, "two", "second")

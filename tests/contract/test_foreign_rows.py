@@ -11,8 +11,9 @@ import pytest
 
 import palaver
 
+from ..tools.sql import put_message
 from . import judge
-from .support import WAIT, answer, assert_agrees, other, put_row, say, sql, stream, texts
+from .support import answer, assert_agrees, other, say, sql, stream, texts
 
 
 @pytest.fixture
@@ -46,14 +47,14 @@ def kinds(session: palaver.Session) -> list[str]:
 
 
 def test_a_row_shows_at_once(store: palaver.Store, session: palaver.Session) -> None:
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     assert texts(session.messages()) == ["one", "first", "from outside"]
     assert_agrees(store)
 
 
 def test_rows_become_a_turn_of_their_own_when_we_go_on(store: palaver.Store, session: palaver.Session) -> None:
     for number, role in enumerate(("user", "assistant", "assistant", "user")):
-        put_row(store.path, session.id, f"outside {number}", role)
+        put_message(store.path, session.id, f"outside {number}", role)
     say(session, "two", "second")
     assert kinds(session) == ["turn", "foreign", "foreign", "turn"]
     assert texts(session.messages())[2:6] == [f"outside {n}" for n in range(4)]
@@ -61,10 +62,10 @@ def test_rows_become_a_turn_of_their_own_when_we_go_on(store: palaver.Store, ses
 
 def test_a_row_beside_an_open_turn_is_taken_in_at_its_place(store: palaver.Store, session: palaver.Session) -> None:
     with session.turn("two") as turn:
-        put_row(store.path, session.id, "in between")
+        put_message(store.path, session.id, "in between")
         assert_agrees(store)
         stream(turn, "second")
-        put_row(store.path, session.id, "at the end", "assistant")
+        put_message(store.path, session.id, "at the end", "assistant")
         assert texts(session.messages()) == ["one", "first", "two", "in between", "second", "at the end"]
     assert texts(session.messages()) == ["one", "first", "two", "in between", "second", "at the end"]
     assert kinds(session) == ["turn", "turn"]
@@ -74,9 +75,9 @@ def test_a_row_is_taken_in_at_its_place_in_a_session_with_many_recent_rows(
     store: palaver.Store, session: palaver.Session
 ) -> None:
     session.commit([f"message {number}" for number in range(3_000)])
-    put_row(store.path, store.sessions.create("coder").id, "elsewhere")
+    put_message(store.path, store.sessions.create("coder").id, "elsewhere")
     turn = session.turn("two")
-    put_row(store.path, session.id, "in between")
+    put_message(store.path, session.id, "in between")
     stream(turn, "second")
     turn.seal()
     assert texts(session.messages())[-3:] == ["two", "in between", "second"]
@@ -86,7 +87,7 @@ def test_a_whole_turn_committed_beside_an_open_one_takes_the_loose_rows_in(
     store: palaver.Store, session: palaver.Session
 ) -> None:
     session.turn("still open")
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     session.commit(["committed"])
     assert texts(session.messages()) == ["one", "first", "from outside", "committed"]
 
@@ -95,7 +96,7 @@ def test_a_waiting_turn_that_lands_because_the_user_moved_on_takes_the_loose_row
     store: palaver.Store, session: palaver.Session
 ) -> None:
     turn = session.turn("which?")
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     turn.write({"type": "tool-input-available", "toolCallId": "c1", "toolName": "pick", "input": {}})
     turn.write({"type": "finish"})
     assert turn.status == "waiting"
@@ -105,7 +106,7 @@ def test_a_waiting_turn_that_lands_because_the_user_moved_on_takes_the_loose_row
 
 def test_a_recovered_turn_takes_the_loose_rows_in(store: palaver.Store, session: palaver.Session) -> None:
     turn = session.turn("dies")
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     stream(turn, "last words")
     run(store, "UPDATE turns SET owner = 'nobody' WHERE id = ?", turn.id)
     assert store.recover() == 1
@@ -117,7 +118,7 @@ def test_a_recovered_turn_takes_the_loose_rows_in(store: palaver.Store, session:
 def test_every_verb_that_moves_the_head_takes_the_rows_first(
     store: palaver.Store, session: palaver.Session, verb: str
 ) -> None:
-    message = put_row(store.path, session.id, "from outside")
+    message = put_message(store.path, session.id, "from outside")
     verbs = {
         "undo": session.undo,
         "rewind": lambda: session.rewind(to=session.path()[0]),
@@ -137,7 +138,7 @@ def test_every_verb_that_moves_the_head_takes_the_rows_first(
 def test_undo_after_a_row_came_takes_back_the_row_and_not_our_turn(
     store: palaver.Store, session: palaver.Session
 ) -> None:
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     session.undo()
     assert texts(assert_agrees(store).transcripts[session.id]) == ["one", "first"]
     session.redo()
@@ -147,7 +148,7 @@ def test_undo_after_a_row_came_takes_back_the_row_and_not_our_turn(
 def test_a_loose_row_of_a_deleted_session_is_hidden_and_comes_back(
     store: palaver.Store, session: palaver.Session
 ) -> None:
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     session.delete()
     assert assert_agrees(store).transcripts[session.id] == []
     session.undelete()
@@ -157,7 +158,7 @@ def test_a_loose_row_of_a_deleted_session_is_hidden_and_comes_back(
 def test_a_verb_that_is_refused_for_another_reason_leaves_the_rows_loose(
     store: palaver.Store, session: palaver.Session
 ) -> None:
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     with pytest.raises(palaver.NotFound):
         session.rewind(to="msg_nowhere")
     assert session.info.revision == 1
@@ -166,11 +167,11 @@ def test_a_verb_that_is_refused_for_another_reason_leaves_the_rows_loose(
 def test_a_conflict_leaves_the_rows_on_the_path_and_who_reads_them_gets_through(
     store: palaver.Store, session: palaver.Session
 ) -> None:
-    put_row(store.path, session.id, "from outside")
+    put_message(store.path, session.id, "from outside")
     with pytest.raises(palaver.HeadConflict):
         session.turn("no", expected=1)
     assert session.info.revision == 2 and kinds(session) == ["turn", "foreign"]
-    put_row(store.path, session.id, "again")
+    put_message(store.path, session.id, "again")
     session.turn("yes", expected=session.revision).seal()
     assert texts(session.messages())[2:] == ["from outside", "again", "yes"]
 
@@ -183,7 +184,7 @@ def test_a_session_that_another_program_made_beside_ours_opens_too(store: palave
         '{"provider_id":"p","model_id":"m"}',
     )
     session = store.sessions.get("ses_9c82cc000001Abcdefghij0123")
-    put_row(store.path, session.id, "hello")
+    put_message(store.path, session.id, "hello")
     assert texts(session.messages()) == ["hello"]
     say(session, "hello back", "hi")
     assert kinds(session) == ["foreign", "turn"]
@@ -192,10 +193,10 @@ def test_a_session_that_another_program_made_beside_ours_opens_too(store: palave
 def test_a_row_from_a_clock_that_is_an_hour_ahead_keeps_its_place(
     store: palaver.Store, session: palaver.Session
 ) -> None:
-    put_row(store.path, session.id, "from the future", at=now_ms() + 3_600_000)
+    put_message(store.path, session.id, "from the future", at=now_ms() + 3_600_000)
     say(session, "two", "second")
     with session.turn("three") as turn:
-        put_row(store.path, session.id, "from there too")
+        put_message(store.path, session.id, "from there too")
         stream(turn, "third")
     assert texts(session.messages())[2:] == ["from the future", "two", "second", "three", "from there too", "third"]
 
@@ -209,13 +210,11 @@ def test_another_program_that_keeps_writing_while_we_stream_loses_nothing_and_no
     second = store.sessions.create("coder")
     asked = 0
     with other("talk", store.path, "60", session.id, second.id) as program:
-        while program.poll() is None and asked < 400:
+        while not program.is_over() and asked < 400:
             for one in (session, second):
                 say(one, f"question {asked}", f"answer {asked}")
             asked += 1
-        said, errors = program.communicate(timeout=WAIT)
-    assert program.returncode == 0, errors
-    written = json.loads(said)
+        written = json.loads(program.finish()[0])
     assert len(written) == 60
     for one in (session, second):
         found = texts(assert_agrees(store).transcripts[one.id])
@@ -239,8 +238,7 @@ def test_a_long_stream_survives_a_busy_neighbour(store: palaver.Store, session: 
         chunks = answer("word " * 400)
         for chunk in chunks:
             turn.write(chunk)
-        said, errors = program.communicate(timeout=WAIT)
-        assert program.returncode == 0, errors
+        (said,) = program.finish()
     found = assert_agrees(store).transcripts[session.id]
     assert ("word " * 400).strip() in texts(found)
     assert [t for t in texts(found) if "other program" in t] == [w[3] for w in json.loads(said)]

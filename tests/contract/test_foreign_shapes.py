@@ -10,9 +10,10 @@ import pytest
 
 import palaver
 
+from ..tools.sql import put_message
 from . import judge
 from .other_program import FULL, LACKING, MESSAGE_IDS, PLAIN
-from .support import assert_agrees, judge_alone, make_foreign, put_row, say, shown, sql, texts
+from .support import assert_agrees, judge_alone, make_foreign, say, shown, sql, texts
 
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 
@@ -259,7 +260,7 @@ def test_an_id_may_have_our_own_separators_in_it(path: str, odd: str) -> None:
     with palaver.open(path) as store:
         session = store.sessions.create("coder")
         say(session, "one", "first")
-        row = put_row(path, session.id, "two")
+        row = put_message(path, session.id, "two")
         sql(
             path,
             "PRAGMA foreign_keys=OFF",

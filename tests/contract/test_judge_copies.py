@@ -8,8 +8,9 @@ import pytest
 
 import palaver
 
+from ..tools.sql import put_message
 from . import judge
-from .support import assert_agrees, put_row, say, shown, stream, texts
+from .support import assert_agrees, say, shown, stream, texts
 
 TALK = ["one", "first", "two", "second", "three", "third"]
 
@@ -115,7 +116,7 @@ def test_rows_of_another_program_in_a_fork_come_after_the_copies(
     store: palaver.Store, session: palaver.Session
 ) -> None:
     fork = session.fork(copy=True)
-    put_row(store.path, fork.id, "from outside")
+    put_message(store.path, fork.id, "from outside")
     assert rebuilt(store, fork) == [*TALK, "from outside"]
     say(fork, "four", "fourth")
     assert rebuilt(store, fork) == [*TALK, "from outside", "four", "fourth"]
@@ -152,7 +153,7 @@ def test_a_copied_question_of_a_turn_that_went_adrift_is_hidden(store: palaver.S
     fork = session.fork()
     fork.materialise()
     turn = fork.regenerate()
-    put_row(store.path, fork.id, "and another program says")
+    put_message(store.path, fork.id, "and another program says")
     fork.delete()
     fork.undelete()
     assert [stray.id for stray in fork.strays()] == [turn.id]

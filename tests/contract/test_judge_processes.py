@@ -3,9 +3,6 @@
 from __future__ import annotations
 
 import json
-import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -14,10 +11,11 @@ import pytest
 
 import palaver
 
-from .support import WAIT, assert_agrees, assert_prefix, judge_alone, other, say, shown, texts
+from ..tools.puppet import Script
+from .support import assert_agrees, assert_prefix, judge_alone, other, say, shown, texts
 
 WRITER = """
-import sys, palaver
+import palaver
 path, session, buffer, count = sys.argv[1], sys.argv[2], float(sys.argv[3]), int(sys.argv[4])
 store = palaver.open(path, save_buffer_ms=buffer)
 turn = store.sessions.get(session).turn("from the one who dies")
@@ -32,17 +30,11 @@ sys.stdin.read()
 
 
 @contextmanager
-def writer(path: str, session: str, buffer: float, count: int = 20) -> Iterator[subprocess.Popen[str]]:
+def writer(path: str, session: str, buffer: float, count: int = 20) -> Iterator[Script]:
     """A process that has written its chunks and then hangs until it is killed."""
-    command = [sys.executable, "-c", WRITER, path, session, str(buffer), str(count)]
-    process = subprocess.Popen(command, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout is not None
-        assert process.stdout.readline() == "written\n"
+    with Script(WRITER, path, session, str(buffer), str(count)) as process:
+        assert process.hear() == "written"
         yield process
-    finally:
-        process.send_signal(signal.SIGKILL)
-        process.communicate(timeout=WAIT)
 
 
 def begun(path: str) -> str:
@@ -138,16 +130,14 @@ def test_a_waiting_turn_outlives_its_process(path: str) -> None:
 def test_another_process_never_sees_rollups_and_messages_apart(path: str) -> None:
     """updated_at, rollups and the message's usage change in one transaction, or the watcher would catch them."""
     with palaver.open(path, durability="normal") as store, other("watch", path) as watcher:
-        assert watcher.stdout is not None
-        assert watcher.stdout.readline() == "watching\n"
+        assert watcher.hear() == "watching"
         session = store.sessions.create("coder")
         for number in range(150):
             with session.turn("how much?") as turn:
                 turn.write({"type": "start-step"})
                 turn.usage(input=number, output=1)
                 turn.write({"type": "finish-step"})
-        said, _ = watcher.communicate("", timeout=WAIT)
-    seen = json.loads(said)
+        seen = json.loads(watcher.finish()[0])
     assert seen["found"] == []
     assert seen["looks"] > 10
 

@@ -2,66 +2,25 @@
 
 from __future__ import annotations
 
-import json
 import os
-import select
 import signal
-import subprocess
-import time
 from collections.abc import Callable, Iterator
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from .killing import PATIENCE, start
+from ..tools.puppet import Puppet, starting
 
 
-class Refusal(Exception):
-    """What the store of another process raised; `name` is the class."""
-
-    def __init__(self, answer: dict[str, Any]) -> None:
-        super().__init__(f"{answer['error']}: {answer['said']}")
-        self.name = answer["error"]
-
-
-class Other:
+class Other(Puppet):
     """Another process. Call it with a command; it answers, or raises what its store raised."""
 
-    def __init__(self, path: str, *arguments: str) -> None:
-        self._process = start("puppet", path, *arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(self, path: Path, module: str = "tests.crash.puppet", **options: Any) -> None:
         self._children: list[int] = []
-        self._rest = b""
-        self.pid: int = self._answer()
-
-    def __call__(self, name: str, *given: Any) -> Any:
-        self._send(name, *given)
-        return self._answer()
-
-    def _send(self, *command: Any) -> None:
-        assert self._process.stdin
-        self._process.stdin.write(json.dumps(command).encode() + b"\n")
-        self._process.stdin.flush()
-
-    def _answer(self) -> Any:
-        answer = json.loads(self._line())
-        if "error" in answer:
-            raise Refusal(answer)
-        return answer["ok"]
-
-    def _line(self) -> bytes:
-        assert self._process.stdout
-        deadline = time.monotonic() + PATIENCE
-        while b"\n" not in self._rest:
-            ready, _, _ = select.select([self._process.stdout], [], [], max(0.0, deadline - time.monotonic()))
-            assert ready, "the other process does not answer"
-            more = os.read(self._process.stdout.fileno(), 65536)
-            assert more, "the other process is gone"
-            self._rest += more
-        line, _, self._rest = self._rest.partition(b"\n")
-        return line
-
-    # ------------------------------------------------------------ life and death
+        super().__init__(module, "act", path=str(path), **options)
+        assert self.hear() == "ready"
 
     def fork(self) -> int:
         """A copy of the other process, living on by itself."""
@@ -72,46 +31,21 @@ class Other:
         self._children.append(self("start_program"))
         return self._children[-1]
 
-    def send(self, what: signal.Signals) -> None:
-        self._process.send_signal(what)
-
-    def kill(self) -> None:
-        """kill -9; gone when this returns."""
-        self._process.kill()
-        self._gone()
-
-    def die_during(self, *command: Any) -> None:
+    def die_during(self, command: str, *given: Any) -> None:
         """Killed inside a write of this command, with every lock that it holds then."""
         self("die_in_the_next_write")
-        self._send(*command)
-        self._gone()
-        assert self._process.returncode == -signal.SIGKILL
+        self.ask(command, *given)
+        assert self.status == -signal.SIGKILL
 
-    def _gone(self) -> None:
-        self._process.wait(PATIENCE)
-
-    def clean_up(self) -> None:
-        self.send(signal.SIGCONT)
-        self.kill()
-        for pipe in (self._process.stdin, self._process.stdout):
-            if pipe:
-                pipe.close()
+    def end(self) -> None:
+        super().end()
         for child in self._children:
-            try:
+            with suppress(ProcessLookupError):
                 os.kill(child, signal.SIGKILL)
-            except ProcessLookupError:
-                pass
 
 
 @pytest.fixture
 def other(tmp_path: Path) -> Iterator[Callable[..., Other]]:
     """Starts another process on the store of this test."""
-    started: list[Other] = []
-
-    def begin(*arguments: str) -> Other:
-        started.append(Other(str(tmp_path / "s.db"), *arguments))
-        return started[-1]
-
-    yield begin
-    for one in started:
-        one.clean_up()
+    with starting(lambda **options: Other(tmp_path / "s.db", **options)) as start:
+        yield start

@@ -1,4 +1,4 @@
-"""The independent checker: `python -m crash.judge '{"cases": [{"path": …, "acks": …}]}'` prints what is wrong.
+"""The independent checker: `python -m tests.crash.judge` says what is wrong with each store.
 
 For each killed store, in this order:
 1. without Palaver: the file, its rows, and every acknowledged call, as another program finds them;
@@ -14,6 +14,8 @@ import sys
 from collections.abc import Iterator
 from typing import Any
 
+from ..tools.planting import plant
+from ..tools.puppet import play
 from . import claims, rules
 from .history import History, closed, parts_of
 from .snapshot import Row, Snapshot
@@ -39,13 +41,13 @@ class Case:
     def recover(self) -> None:
         import palaver
 
-        from .workloads import texts
+        from ..tools.talk import lines
 
         try:
             with palaver.open(self.path) as store:
                 self.add("verify", [f"{p.rule} {p.where}: {p.what}" for p in store.verify()])
                 for info in store.sessions:
-                    self.transcripts[info.id] = texts(store.sessions.get(info.id).messages())
+                    self.transcripts[info.id] = lines(store.sessions.get(info.id).messages())
         except Exception as error:
             self.add("palaver", [f"{type(error).__name__}: {error}"])
 
@@ -115,22 +117,20 @@ def _kept_everything(before: Snapshot, after: Snapshot, turn: Row) -> Iterator[s
         yield f"turn {turn['id']} had {json.dumps(wanted)[-400:]} and has {json.dumps(there)[-400:]}"
 
 
-def judge(given: list[dict[str, Any]], bug: str | None) -> list[list[str]]:
-    cases = [Case(one) for one in given]
-    for case in cases:
+def judge(cases: list[dict[str, Any]], name: str | None) -> list[list[str]]:
+    """The bug of that name is planted in the recovery."""
+    judged = [Case(one) for one in cases]
+    for case in judged:
         case.look_from_outside()
     assert "palaver" not in sys.modules and "apsw" not in sys.modules
-    from . import sabotage
-
-    sabotage.apply(bug)
-    for case in cases:
+    plant(name)
+    for case in judged:
         case.recover()
-    for case in cases:
+    for case in judged:
         case.compare()
         case.open_again()
-    return [case.problems for case in cases]
+    return [case.problems for case in judged]
 
 
 if __name__ == "__main__":
-    asked = json.load(sys.stdin)
-    print(json.dumps(judge(asked["cases"], asked.get("bug"))))
+    play()

@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import json
-import subprocess
 from pathlib import Path
 from typing import Any
 
 import pytest
 
+from ..tools.puppet import Crew
 from .history import History
-from .killing import judge, run, start
+from .killing import judge, run
 
 DETERMINED = {"seed": 1, "repeatable": True, "trim_after": 3600, "save_buffer_ms": 1e9, "checkpoint_pages": 40}
 
@@ -20,10 +19,7 @@ def killed_everywhere(folder: Path, workload: str, start_from: Path | None = Non
     asked = {"folder": str(folder / "runs"), "options": {"workload": workload, **DETERMINED, **more}}
     if start_from is not None:
         asked["start_from"] = str(start_from)
-    process = start("every_write", json.dumps(asked), stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    answer, said = process.communicate(timeout=3600)
-    assert process.returncode == 0, said.decode()
-    done = json.loads(answer)
+    done = Crew("tests.crash.every_write").alone("killed_everywhere", patience=3600.0, **asked)
     cases: list[dict[str, Any]] = done["cases"]
     print(f"{workload}: {done['found']} points found {done['kinds']}, {len(cases)} tried")
     assert done["found"] == len(cases) > 0

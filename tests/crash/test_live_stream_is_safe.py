@@ -14,7 +14,8 @@ import pytest
 
 import palaver
 
-from .conftest import Other, Refusal
+from ..tools.puppet import Refusal
+from .conftest import Other
 
 Start = Callable[..., Other]
 

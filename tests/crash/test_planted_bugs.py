@@ -18,14 +18,14 @@ from .history import History, Log
 from .killing import judge, run
 
 RECOVERY = {
-    "last_chunk_not_folded": "recovery: turn",
-    "tools_left_open": "is sealed, tool c1 is input-available",
-    "dead_turn_not_landed": "should have landed",
-    "sealed_as_completed": "was cut off and is completed",
-    "head_moved_without_a_line": "the head is not where its last line says",
-    "strays_not_hidden": "is not hidden: its session shows otherwise",
+    "last_chunk_is_not_folded": "recovery: turn",
+    "open_tools_stay_open": "is sealed, tool c1 is input-available",
+    "dead_turns_are_set_aside": "should have landed",
+    "dead_turns_are_called_complete": "was cut off and is completed",
+    "heads_move_without_a_line": "the head is not where its last line says",
+    "nothing_is_hidden": "is not hidden: its session shows otherwise",
     "usage_counted_twice": "rollups",
-    "nothing_recovered": "is still streaming and nobody writes it",
+    "nothing_is_recovered": "is still streaming and nobody writes it",
     "recovers_for_ever": "it changed reflog",
 }
 
@@ -67,7 +67,7 @@ def test_without_a_bug_the_judge_finds_nothing(grave: Path, tmp_path: Path) -> N
     assert judge([copy_of(grave, tmp_path / "copy")]) == [[]]
 
 
-@pytest.mark.planted("strays_not_hidden")
+@pytest.mark.planted("nothing_is_hidden")
 @pytest.mark.parametrize(("bug", "words"), RECOVERY.items())
 def test_a_bug_in_the_recovery_is_found(bug: str, words: str, grave: Path, tmp_path: Path) -> None:
     problems = judge([copy_of(grave, tmp_path / "copy")], bug)[0]
@@ -93,10 +93,10 @@ def test_a_change_of_the_file_behind_the_stores_back_is_found(
     assert words in said_of_damage[statement]
 
 
-@pytest.mark.parametrize(("bug", "words"), [("early_acks", "lost: turn"), (None, "")])
+@pytest.mark.parametrize(("bug", "words"), [("chunks_are_acknowledged_early", "lost: turn"), (None, "")])
 def test_chunks_acknowledged_before_they_are_written_are_missed(bug: str | None, words: str, tmp_path: Path) -> None:
     given = options(tmp_path, "cut_off")
-    run({**given, "sabotage": bug, "save_buffer_ms": 1e9})
+    run({**given, "save_buffer_ms": 1e9}, bug)
     problems = "\n".join(judge([given])[0])
     assert words in problems and bool(words) == bool(problems)
 
@@ -105,7 +105,7 @@ def test_an_open_that_takes_turns_from_the_living_is_noticed_by_them(tmp_path: P
     writer: Other = other()
     session = writer("create")
     turn = writer("begin", session, "hi")
-    other("live_turns_taken")
+    other(bug="living_writers_are_robbed")
     assert writer("statuses", session) == {turn: "aborted"}
 
 

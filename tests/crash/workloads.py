@@ -1,4 +1,4 @@
-"""What the processes do that get killed: `python -m crash.workloads '{"workload": "stream", "path": …, "acks": …}'`.
+"""What the processes do that get killed: the job `run` of `python -m tests.crash.workloads`.
 
 Every workload goes on for ever unless `turns` bounds it, finds its session again when it is started on a store that
 was killed before, and reports each call to the history. Texts are unique, so that whatever is found in the store can
@@ -11,7 +11,6 @@ import itertools
 import json
 import os
 import random
-import sys
 import threading
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -20,7 +19,9 @@ import palaver
 from palaver.base import clock
 from palaver.db.sqlite import checkpoint
 
-from . import sabotage, vfs
+from ..tools.puppet import play
+from ..tools.talk import lines
+from . import vfs
 from .history import Log
 
 WORDS = ["the", "quick", "fox", "über", "„naïve“", "漢字", "\N{FOX FACE}", "\\", '"', "\n\t", "{}", "'", "\x7f"]
@@ -134,7 +135,7 @@ class Worker:
     def look(self, session: palaver.Session) -> None:
         def read() -> dict[str, Any]:
             info = session.info
-            return {"turn": info.turn_id, "revision": info.revision, "texts": texts(session.messages())}
+            return {"turn": info.turn_id, "revision": info.revision, "texts": lines(session)}
 
         self.log.call("look", read, lambda seen: seen, session=session.id)
 
@@ -148,15 +149,6 @@ def _named(result: Any) -> dict[str, Any]:
     if isinstance(result, palaver.Turn):
         return {"turn": result.id}
     return {"made": result.id} if isinstance(result, palaver.Session) else {}
-
-
-def texts(messages: list[dict[str, Any]]) -> list[str]:
-    """The transcript as words: who said what."""
-    said = []
-    for message in messages:
-        words = "".join(part["text"] for part in message["parts"] if part["type"] == "text")
-        said.append(f"{message['role']}: {words}")
-    return said
 
 
 # ---------------------------------------------------------------- streams
@@ -435,7 +427,6 @@ def write_the_same_pages() -> None:
 
 def run(options: dict[str, Any]) -> None:
     """One run, up to its end; `kill_at` kills this process before that write."""
-    sabotage.apply(options.get("sabotage"))
     if "kill_at" in options:
         vfs.count_writes(options["kill_at"])
     if "checkpoint_pages" in options:
@@ -448,4 +439,4 @@ def run(options: dict[str, Any]) -> None:
 
 
 if __name__ == "__main__":
-    run(json.loads(sys.argv[1]))
+    play()

@@ -10,14 +10,13 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import apsw
 import pytest
 
 import palaver
 from palaver import Session, Store, exports
 
 from ..cli.run import Cli
-from ..contract.support import put_row
+from ..tools.sql import execute, put_message
 
 DEEP = '{"type":"text","text":' + "[" * 1_200 + "]" * 1_200 + "}"
 PARTS: dict[str, Any] = {
@@ -32,15 +31,6 @@ PARTS: dict[str, Any] = {
     "no type": '{"text":"x"}',
     "empty": "",
 }
-
-
-def sql(path: str, text: str, *values: Any) -> list[tuple[Any, ...]]:
-    db = apsw.Connection(path)
-    db.set_busy_timeout(5_000)
-    try:
-        return db.execute(text, values).fetchall()
-    finally:
-        db.close()
 
 
 @pytest.fixture
@@ -85,13 +75,13 @@ def everything_works(store: Store, session: Session) -> None:
 
 
 def put_damaged(path: str, session_id: str, what: str) -> str:
-    message = put_row(path, session_id, f"foreign {what}")
+    message = put_message(path, session_id, f"foreign {what}")
     part = "prt_" + message[4:]
     value = PARTS[what]
     if what.startswith("not UTF-8"):
-        sql(path, "UPDATE chat_parts SET data_json = CAST(? AS TEXT) WHERE id = ?", value, part)
+        execute(path, "UPDATE chat_parts SET data_json = CAST(? AS TEXT) WHERE id = ?", value, part)
     else:
-        sql(path, "UPDATE chat_parts SET data_json = ? WHERE id = ?", value, part)
+        execute(path, "UPDATE chat_parts SET data_json = ? WHERE id = ?", value, part)
     return part
 
 
@@ -112,10 +102,10 @@ def test_a_part_that_cannot_be_read_is_shown_as_such(store: Store, session: Sess
 @pytest.mark.parametrize("what", PARTS)
 def test_a_part_of_ours_that_rots_is_shown_as_such_and_named(store: Store, session: Session, what: str) -> None:
     session.commit(["fine", {"role": "assistant", "parts": [{"type": "text", "text": "rots"}]}])
-    ((part,),) = sql(store.path, "SELECT id FROM chat_parts WHERE data_json LIKE '%rots%'")
+    ((part,),) = execute(store.path, "SELECT id FROM chat_parts WHERE data_json LIKE '%rots%'")
     value = PARTS[what]
     cast = "CAST(? AS TEXT)" if what.startswith("not UTF-8") else "?"
-    sql(store.path, f"UPDATE chat_parts SET data_json = {cast} WHERE id = ?", value, part)
+    execute(store.path, f"UPDATE chat_parts SET data_json = {cast} WHERE id = ?", value, part)
     assert session.messages()[2]["parts"] == [{"type": "data-damaged", "data": {"part": part}}]
     assert {"altered", "json"} <= {problem.rule for problem in store.verify() if problem.where == part}
     everything_works(store, session)
@@ -150,10 +140,10 @@ def test_a_row_that_is_not_what_the_contract_says_takes_nothing_else_down(
     store: Store, session: Session, what: str
 ) -> None:
     statement, rule = OTHERS[what]
-    message = put_row(store.path, session.id, "foreign")
+    message = put_message(store.path, session.id, "foreign")
     session.turn("one more").abort("so that there are events")
     damaged = statement.replace(":message", f"'{message}'").replace(":session", f"'{session.id}'")
-    sql(store.path, damaged)
+    execute(store.path, damaged)
     everything_works(store, session)
     if rule is not None:
         named = {problem.where.partition(".")[0] for problem in store.verify() if problem.rule == rule}
@@ -167,9 +157,9 @@ def test_every_command_works_on_a_store_in_which_everything_is_damaged(
     session.turn("one more").abort("so that there are events")
     for what in PARTS:
         put_damaged(store.path, session.id, what)
-    foreign = [put_row(store.path, session.id, f"foreign {number}") for number in range(len(OTHERS))]
+    foreign = [put_message(store.path, session.id, f"foreign {number}") for number in range(len(OTHERS))]
     for message, (statement, _) in zip(foreign, OTHERS.values(), strict=True):
-        sql(store.path, statement.replace(":message", f"'{message}'").replace(":session", f"'{session.id}'"))
+        execute(store.path, statement.replace(":message", f"'{message}'").replace(":session", f"'{session.id}'"))
     about = {"ls": (), "verify": (), "doctor": (), "export": ("--format", "markdown", session.id)}
     done = Cli(tmp_path, store.path)(command, *about.get(command, (session.id,)))
     assert "Traceback" not in done.err and done.code in (0, 1), done.err
@@ -177,7 +167,7 @@ def test_every_command_works_on_a_store_in_which_everything_is_damaged(
 
 
 def test_a_message_whose_id_is_a_blob_is_named_and_left_alone(store: Store, session: Session) -> None:
-    sql(
+    execute(
         store.path,
         "INSERT INTO chat_messages SELECT x'00ff', session_id, role, metadata_json, created_at + 1, updated_at + 1"
         " FROM chat_messages",
@@ -205,7 +195,7 @@ def test_one_damaged_session_stops_neither_a_copy_nor_an_export(
 def test_metadata_that_is_a_blob_stops_neither_a_copy_nor_an_export(
     store: Store, session: Session, tmp_path: Path
 ) -> None:
-    sql(store.path, "UPDATE chat_messages SET metadata_json = x'ff'")
+    execute(store.path, "UPDATE chat_messages SET metadata_json = x'ff'")
     done = Cli(tmp_path, store.path)("export", "-o", "all.jsonl")
     assert done.code == 1 and session.id in done.err and "Traceback" not in done.err
 
@@ -221,21 +211,21 @@ def test_a_text_that_is_not_utf8_is_said_by_sql_and_shown_as_damaged(
 
 @pytest.mark.parametrize("cost", ["9e999", "-77.5", "'many'"])
 def test_a_cost_that_is_no_sum_of_money_is_named(store: Store, session: Session, cost: str) -> None:
-    sql(store.path, f"UPDATE chat_sessions SET cost_usd = {cost}")
+    execute(store.path, f"UPDATE chat_sessions SET cost_usd = {cost}")
     assert ("cost", session.id) in {(problem.rule, problem.where) for problem in store.verify()}
 
 
 def test_fix_does_not_forget_what_a_damaged_row_counted(store: Store, session: Session) -> None:
     with session.turn("two") as turn:
         turn.usage(input=10)
-    sql(store.path, "UPDATE chat_messages SET metadata_json = '[1' WHERE role = 'assistant'")
+    execute(store.path, "UPDATE chat_messages SET metadata_json = '[1' WHERE role = 'assistant'")
     store.verify(fix=True)
     assert session.info.total_tokens == 10
 
 
 def test_fix_says_nothing_of_a_stamp_that_a_damaged_row_has_no_place_for(store: Store, session: Session) -> None:
     session.commit("two")
-    sql(store.path, "UPDATE chat_messages SET metadata_json = x'ff'")
+    execute(store.path, "UPDATE chat_messages SET metadata_json = x'ff'")
     session.rewind(to=session.path()[0])
     assert {problem.copy for problem in store.verify()} == {False}
 
@@ -243,7 +233,7 @@ def test_fix_says_nothing_of_a_stamp_that_a_damaged_row_has_no_place_for(store: 
 def test_a_damaged_chunk_of_a_turn_that_streams_is_named(store: Store, session: Session) -> None:
     turn = session.turn("two")
     turn.append([{"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "x"}])
-    sql(store.path, "UPDATE events SET data = '{' WHERE kind = 'chunk'")
+    execute(store.path, "UPDATE events SET data = '{' WHERE kind = 'chunk'")
     assert ("events", turn.id) in {(problem.rule, problem.where) for problem in store.verify()}
     assert session.messages()[-2]["parts"] == [{"type": "text", "text": "two"}]
 
@@ -251,25 +241,25 @@ def test_a_damaged_chunk_of_a_turn_that_streams_is_named(store: Store, session: 
 @pytest.mark.parametrize("value", ["x'ff'", "CAST(x'ff' AS TEXT)"])
 def test_a_damaged_prompt_is_named(store: Store, session: Session, value: str) -> None:
     session.turn("two", system_prompt="Be brief.").seal()
-    sql(store.path, f"UPDATE system_prompts SET body = {value}")
+    execute(store.path, f"UPDATE system_prompts SET body = {value}")
     assert "prompt" in {problem.rule for problem in store.verify()}
 
 
 def test_a_damaged_reason_in_the_reflog_is_named(store: Store, session: Session) -> None:
-    sql(store.path, "UPDATE reflog SET reason = CAST(x'ff' AS TEXT)")
+    execute(store.path, "UPDATE reflog SET reason = CAST(x'ff' AS TEXT)")
     assert "reflog" in {problem.rule for problem in store.verify()}
 
 
 def test_facts_that_are_no_json_are_named(store: Store, session: Session) -> None:
-    sql(store.path, "UPDATE turns SET facts_json = 'x'")
+    execute(store.path, "UPDATE turns SET facts_json = 'x'")
     turn_id = session.path()[0].id
     assert ("json", f"{turn_id}.facts_json") in {(problem.rule, problem.where) for problem in store.verify()}
 
 
 def test_a_row_beside_a_turn_whose_metadata_is_damaged_is_put_behind_as_it_is(store: Store, session: Session) -> None:
     session.turn("which?")
-    message = put_row(store.path, session.id, "foreign")
-    sql(store.path, "UPDATE chat_messages SET metadata_json = CAST(x'ff' AS TEXT) WHERE id = ?", message)
+    message = put_message(store.path, session.id, "foreign")
+    execute(store.path, "UPDATE chat_messages SET metadata_json = CAST(x'ff' AS TEXT) WHERE id = ?", message)
     session.commit("mine", expected=session.revision)
     assert [each["parts"][0].get("text") for each in session.messages()] == ["one", "mine", "foreign"]
 
@@ -279,14 +269,14 @@ def test_a_row_beside_a_turn_whose_metadata_is_damaged_is_put_behind_as_it_is(st
 
 def test_turns_that_come_from_themselves_end_every_walk(store: Store, session: Session) -> None:
     session.commit("two")
-    sql(store.path, "UPDATE turns SET parent_id = id WHERE depth = 1")
+    execute(store.path, "UPDATE turns SET parent_id = id WHERE depth = 1")
     everything_works(store, session)
     assert any("circle" in problem.what for problem in store.verify())
 
 
 def test_a_circle_of_two_turns_ends_every_walk(store: Store, session: Session) -> None:
     first, second = session.path()[0].id, session.commit("two").id
-    sql(store.path, "UPDATE turns SET parent_id = ? WHERE id = ?", second, first)
+    execute(store.path, "UPDATE turns SET parent_id = ? WHERE id = ?", second, first)
     assert len(session.messages()) == 2
     session.commit("three")
     assert len(session.path()) == 3 and len(session.tree()) == 3
@@ -295,9 +285,9 @@ def test_a_circle_of_two_turns_ends_every_walk(store: Store, session: Session) -
 
 def test_a_head_that_points_nowhere_goes_back_to_what_its_reflog_knows(store: Store, session: Session) -> None:
     session.commit("two")
-    sql(store.path, "UPDATE heads SET turn_id = 'nope' WHERE session_id = ?", session.id)
+    execute(store.path, "UPDATE heads SET turn_id = 'nope' WHERE session_id = ?", session.id)
     assert any(problem.rule == "head" and problem.where == session.id for problem in store.verify(fix=True))
-    assert sql(store.path, "SELECT count(*) FROM chat_messages WHERE metadata_json LIKE '%hidden_at%'") == [(0,)]
+    assert execute(store.path, "SELECT count(*) FROM chat_messages WHERE metadata_json LIKE '%hidden_at%'") == [(0,)]
     assert session.messages() == []
     session.commit("three")
     texts = [message["parts"][0]["text"] for message in session.messages()]
@@ -306,7 +296,7 @@ def test_a_head_that_points_nowhere_goes_back_to_what_its_reflog_knows(store: St
 
 
 def test_who_names_a_revision_is_told_that_the_head_was_mended(store: Store, session: Session) -> None:
-    sql(store.path, "UPDATE heads SET turn_id = 'nope' WHERE session_id = ?", session.id)
+    execute(store.path, "UPDATE heads SET turn_id = 'nope' WHERE session_id = ?", session.id)
     with pytest.raises(palaver.HeadConflict):
         session.commit("two", expected=1)
     session.commit("two", expected=session.revision)
@@ -317,10 +307,10 @@ def test_who_names_a_revision_is_told_that_the_head_was_mended(store: Store, ses
 
 
 def test_a_file_as_the_contracts_own_table_writes_it_reaches_the_model(store: Store, session: Session) -> None:
-    message = put_row(store.path, session.id, "look")
+    message = put_message(store.path, session.id, "look")
     chunk = {"type": "file", "mediaType": "text/plain", "url": "data:text/plain,hi"}
     part = json.dumps({"type": "file", "data": chunk})
-    sql(store.path, "UPDATE chat_parts SET type = 'file', data_json = ? WHERE message_id = ?", part, message)
+    execute(store.path, "UPDATE chat_parts SET type = 'file', data_json = ? WHERE message_id = ?", part, message)
     (told,) = session.model_messages()[-1]["content"]
     assert told == {"type": "file", "mediaType": "text/plain", "data": "data:text/plain,hi"}
     assert session.messages()[-1]["parts"] == [{"type": "file", "data": chunk}]
@@ -330,8 +320,8 @@ def test_a_file_as_the_contracts_own_table_writes_it_reaches_the_model(store: St
 def test_a_part_without_what_a_model_needs_is_left_out_of_its_messages(
     store: Store, session: Session, part: dict[str, Any]
 ) -> None:
-    message = put_row(store.path, session.id, "look")
-    sql(store.path, "UPDATE chat_parts SET data_json = ? WHERE message_id = ?", json.dumps(part), message)
+    message = put_message(store.path, session.id, "look")
+    execute(store.path, "UPDATE chat_parts SET data_json = ? WHERE message_id = ?", json.dumps(part), message)
     assert [each["content"] for each in session.model_messages()] == [[{"type": "text", "text": "one"}]]
 
 

@@ -2,10 +2,6 @@
 
 from __future__ import annotations
 
-import os
-import signal
-import subprocess
-import sys
 from collections.abc import Callable
 from pathlib import Path
 
@@ -13,13 +9,14 @@ import pytest
 
 import palaver
 
+from ..tools.puppet import Script
 from .conftest import Source
 from .support import contents, export, groups, joined, take
 
 Scratch = Callable[[str], palaver.Store]
 
 CHILD = """
-import os, signal, sys, palaver
+import palaver
 from palaver import exports
 from palaver.exports import import_checks as proof
 def stop(*_, **__):
@@ -37,14 +34,8 @@ with palaver.open(sys.argv[1]) as store, open(sys.argv[2], "rb") as source:
 
 def kill_import(store: Path, file: Path, when: str) -> None:
     """Import in another process; when it has taken in so many sessions, or all rows of one, it is killed."""
-    arguments = [sys.executable, "-c", CHILD, str(store), str(file), when]
-    with subprocess.Popen(arguments, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True) as child:
-        assert child.stdout is not None
-        try:
-            assert child.stdout.readline() == "here\n"
-        finally:
-            os.kill(child.pid, signal.SIGKILL)
-            child.wait(timeout=60)
+    with Script(CHILD, str(store), str(file), when) as child:
+        assert child.hear() == "here"
 
 
 def test_a_second_import_changes_nothing(source: Source, target: palaver.Store) -> None:

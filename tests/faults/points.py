@@ -1,17 +1,14 @@
-"""Runs a workload over a failing disk, one store per fault: `python -m tests.faults.points`, asked and told in JSON.
+"""Runs a workload over a failing disk, one store per fault: `python -m tests.faults.points`.
 
-Asked: `{"folder": …, "workload": …, "bug": …}` and either `"faults"` or how many to choose (`"count"`, `"seed"`) after
-a healthy run. Answered for each: how often the fault struck, the errors the client was told, what is wrong with the
+Told for each: how often the fault struck, the errors the client was told, what is wrong with the
 store.
 """
 
 from __future__ import annotations
 
-import json
 import os
 import shutil
 import signal
-import sys
 import threading
 import traceback
 from pathlib import Path
@@ -26,7 +23,7 @@ from ..crash import claims, rules
 from ..crash.history import History
 from ..crash.snapshot import Snapshot
 from ..crash.workloads import write_the_same_pages
-from . import sabotage
+from ..tools.puppet import play
 from .choice import choose
 from .client import WORKLOADS, Client
 from .disk import HEALTHY, Disk, Fault
@@ -151,17 +148,17 @@ class Runs:
         return outcome
 
 
-def main(asked: dict[str, Any]) -> list[dict[str, Any]]:
+def run(folder: str, workload: str, faults: list[dict[str, Any]] | None = None, **some: Any) -> list[dict[str, Any]]:
+    """These faults; or a healthy run, and then so many: all that `count` and `seed` choose."""
     signal.signal(signal.SIGALRM, _hangs)
-    sabotage.apply(asked.get("bug"))
     checkpoint.CHECKPOINT_PAGES = 40  # so that short runs have checkpoints, too
     write_the_same_pages()
-    runs = Runs(Path(asked["folder"]), asked["workload"])
-    if "faults" in asked:
-        return [runs.run(Fault(**fault)) for fault in asked["faults"]]
+    runs = Runs(Path(folder), workload)
+    if faults is not None:
+        return [runs.run(Fault(**fault)) for fault in faults]
     healthy = runs.run(HEALTHY)
-    return [healthy, *map(runs.run, choose(healthy["counts"], asked["count"], asked["seed"]))]
+    return [healthy, *map(runs.run, choose(healthy["counts"], **some))]
 
 
 if __name__ == "__main__":
-    print(json.dumps(main(json.load(sys.stdin))))
+    play()

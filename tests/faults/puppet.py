@@ -1,16 +1,11 @@
-"""A process with a store on a failing disk, that does as it is told: `python -m tests.faults.puppet PATH OPTIONS`.
-
-Like the puppet of the crash tests: each command is one line, `[name, arguments…]`, each answer one line.
-"""
+"""A process with a store on a failing disk, that does as it is told."""
 
 from __future__ import annotations
 
-import json
 import os
 import resource
 import sys
 import threading
-from collections.abc import Callable
 from typing import Any
 
 import apsw
@@ -19,23 +14,20 @@ import palaver
 from palaver.base import clock
 
 from ..crash.puppet import Puppet as Obedient
-from ..forked import in_a_fork
-from . import sabotage
+from ..tools.puppet import obey, play, say
 from .disk import HEALTHY, Disk, Fault
 
 
 class Puppet(Obedient):
-    def __init__(self, path: str, options: dict[str, Any]) -> None:
-        self._skew(options.pop("skew", 0))
-        sabotage.apply(options.pop("bug", None))
+    def __init__(self, path: str, *, open: bool = True, **options: Any) -> None:
         self.disk = Disk()
-        self._where, self._options = path, options
+        self.where, self._options = path, options
         self.turns = {}
-        if options.pop("open", True):
+        if open:
             self.open()
 
     def open(self) -> None:
-        self.store = palaver.open(self._where, **self._options)
+        self.store = palaver.open(self.where, **self._options)
 
     # ------------------------------------------------------------ the disk
 
@@ -81,11 +73,11 @@ class Puppet(Obedient):
     def open_files(self) -> list[str]:
         """Files of the store that this process holds (Linux)."""
         held = [_target(f"/proc/self/fd/{name}") for name in os.listdir("/proc/self/fd")]
-        return sorted(os.path.basename(name) for name in held if name.startswith(self._where))
+        return sorted(os.path.basename(name) for name in held if name.startswith(self.where))
 
     def hold_a_snapshot(self) -> None:
         """A reader, of whatever program, that does not come to its end."""
-        self._reader = apsw.Connection(self._where, flags=apsw.SQLITE_OPEN_READONLY)
+        self._reader = apsw.Connection(self.where, flags=apsw.SQLITE_OPEN_READONLY)
         self._reader.execute("BEGIN").fetchall()
         self.count_messages()
 
@@ -104,11 +96,6 @@ class Puppet(Obedient):
             self.session(session_id).messages()
             count += 1
         return count
-
-    def in_a_fork(self, session_id: str) -> dict[str, str]:
-        """What a forked copy gets when it uses the store."""
-        uses = self._uses(session_id)
-        return in_a_fork(lambda: {name: _error(work) for name, work in uses.items()})
 
     def in_forks_beside_a_stream(self, session_id: str, turn_id: str, times: int) -> list[dict[str, str]]:
         """The same, again and again, while a thread of the parent streams into the turn."""
@@ -132,20 +119,6 @@ class Puppet(Obedient):
             sys.exit(0)
         os.waitpid(child, 0)
 
-    # ------------------------------------------------------------ the clock
-
-    def _skew(self, seconds: float) -> None:
-        real = clock._now_ns
-        clock._now_ns = lambda: real() + round(seconds * 1e9)
-
-
-def _error(work: Callable[[], Any]) -> str:
-    try:
-        work()
-    except Exception as error:
-        return type(error).__name__
-    return "nothing"
-
 
 def _target(link: str) -> str:
     try:
@@ -154,17 +127,14 @@ def _target(link: str) -> str:
         return ""
 
 
-def main(path: str, options: dict[str, Any]) -> None:
-    puppet = Puppet(path, options)
-    print(json.dumps({"ok": os.getpid()}), flush=True)
-    for line in sys.stdin:
-        name, *given = json.loads(line)
-        try:
-            answer: dict[str, Any] = {"ok": getattr(puppet, name)(*given)}
-        except Exception as error:
-            answer = {"error": type(error).__name__, "said": str(error)}
-        print(json.dumps(answer), flush=True)
+def act(path: str, *, skew: float = 0, **options: Any) -> None:
+    """The clock of the process is so many seconds off."""
+    real = clock._now_ns
+    clock._now_ns = lambda: real() + round(skew * 1e9)
+    puppet = Puppet(path, **options)
+    say("ready")
+    obey(puppet)
 
 
 if __name__ == "__main__":
-    main(sys.argv[1], json.loads(sys.argv[2]))
+    play()

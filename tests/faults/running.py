@@ -2,35 +2,28 @@
 
 from __future__ import annotations
 
-import json
 import os
-import subprocess
-import sys
 from pathlib import Path
 from typing import Any
 
 from ..crash import killing
+from ..tools.puppet import Crew
 from .disk import Fault
 
-ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 3600.0  # every point of a workload is a thousand and more
 Outcome = dict[str, Any]
 
 
-def start(module: str, *arguments: str, **given: Any) -> subprocess.Popen[bytes]:
-    return subprocess.Popen([sys.executable, "-m", f"tests.faults.{module}", *arguments], cwd=ROOT, **given)
-
-
 def run(folder: Path, workload: str, faults: list[Fault], bug: str | None = None) -> list[Outcome]:
     """These faults, each in a store of its own."""
-    return _ask({"folder": str(folder), "workload": workload, "faults": [vars(f) for f in faults], "bug": bug})
+    return _ask(bug=bug, folder=str(folder), workload=workload, faults=[vars(fault) for fault in faults])
 
 
 def run_some(folder: Path, workload: str, count: int | None, seed: int) -> list[Outcome]:
     """A healthy run, then so many faults; None: every one that there is."""
     if workload == "recovery":
         _leave_a_dead_turn(folder / "dead")
-    return _ask({"folder": str(folder), "workload": workload, "count": count, "seed": seed})
+    return _ask(folder=str(folder), workload=workload, count=count, seed=seed)
 
 
 def _leave_a_dead_turn(folder: Path) -> None:
@@ -38,14 +31,8 @@ def _leave_a_dead_turn(folder: Path) -> None:
     killing.run({"workload": "left_open", "path": str(folder / "s.db"), "acks": str(folder / "acks"), "seed": 1})
 
 
-def _ask(asked: dict[str, Any]) -> list[Outcome]:
-    process = start("points", stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
-    try:
-        answer, said = process.communicate(json.dumps(asked).encode(), timeout=PATIENCE)
-    finally:
-        process.kill()
-    assert process.returncode == 0, said.decode()
-    outcomes: list[Outcome] = json.loads(answer)
+def _ask(**asked: Any) -> list[Outcome]:
+    outcomes: list[Outcome] = Crew("tests.faults.points").alone("run", patience=PATIENCE, **asked)
     return outcomes
 
 

@@ -11,6 +11,7 @@ import pytest
 import palaver
 from palaver.base import ids
 
+from ..tools.chunks import message
 from . import turning
 from .conftest import Other
 from .turning import DAY, HOUR, IN_LINE, WRAP, YEAR_2100, Clock
@@ -39,13 +40,9 @@ def live_through(session: palaver.Session, clock: Clock, moments: list[int]) -> 
     """At each moment: a whole turn, then one that streams into the next moment."""
     for now, then in zip(moments, [*moments[1:], moments[-1]], strict=True):
         clock.ms = now
-        session.commit([said("user", "question"), said("assistant", "answer")])
+        session.commit([message("user", "question"), message("assistant", "answer")])
         with session.turn("and then?") as turn:
             answer(turn, clock, then)
-
-
-def said(role: str, text: str) -> dict[str, object]:
-    return {"role": role, "parts": [{"type": "text", "text": text}]}
 
 
 @pytest.mark.parametrize("jumps", JUMPS)

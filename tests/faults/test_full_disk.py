@@ -13,9 +13,9 @@ from typing import Any
 
 import pytest
 
-from ..crash.conftest import Refusal
+from ..tools.puppet import Refusal
+from ..tools.waiting import until
 from .conftest import Other
-from .waiting import until
 
 Start = Callable[..., Other]
 ROOM = 60_000

@@ -16,8 +16,10 @@ import palaver
 from palaver.base import ids
 from palaver.db import queries
 
-from ..crash.conftest import Refusal
-from . import running, sabotage, test_bad_days, test_full_disk, test_wal_size, turning, waiting
+from ..tools import waiting
+from ..tools.planting import plant
+from ..tools.puppet import Refusal
+from . import running, test_bad_days, test_full_disk, test_wal_size, turning
 from .choice import EIO, FULL
 from .conftest import Other
 from .disk import Fault
@@ -130,7 +132,7 @@ def mended(monkeypatch: pytest.MonkeyPatch) -> None:
 def test_a_clock_that_is_believed_is_found(
     bug: str, jumps: str, what: str, path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    sabotage.apply(bug)
+    plant(bug)
     clock = Clock(monkeypatch, JUMPS[jumps][0])
     with palaver.open(path) as store:
         session = store.sessions.create()

@@ -6,10 +6,11 @@ from collections.abc import Sequence
 from itertools import pairwise
 from typing import Any
 
-import apsw
 import pytest
 
 from palaver.base import clock, ids
+
+from ..tools.sql import query
 
 HOUR, DAY = 3_600_000, 86_400_000
 WRAP = 1_786_706_395_136  # 2026-08-14 11:19:55.136 UTC: twelve hex digits of ms * 4096 begin again at 0
@@ -37,30 +38,22 @@ def inversions(values: Sequence[Any]) -> int:
     return sum(later <= earlier for earlier, later in pairwise(values))
 
 
-def rows(path: str, text: str, *values: Any) -> list[Any]:
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return connection.execute(text, values).fetchall()
-    finally:
-        connection.close()
-
-
 def times(path: str, session: str) -> list[int]:
     """created_at of the session's messages in the order of record."""
-    return [at for _, at in rows(path, IN_ORDER, session)]
+    return [at for _, at in query(path, IN_ORDER, session)]
 
 
 def disorder(path: str, session: str) -> dict[str, int]:
     """Inversions of times, and of ids where one process made them all."""
-    messages = rows(path, IN_ORDER, session)
+    messages = query(path, IN_ORDER, session)
     parts: dict[str, list[str]] = {}
-    for message, part in rows(path, PARTS, session):
+    for message, part in query(path, PARTS, session):
         parts.setdefault(message, []).append(part)
     return {
         "created_at": inversions([at for _, at in messages]),
         "message ids": inversions([name for name, _ in messages]),
         "part ids": sum(map(inversions, parts.values())),
-        "turn ids": inversions([name for (name,) in rows(path, TURNS, session)]),
+        "turn ids": inversions([name for (name,) in query(path, TURNS, session)]),
     }
 
 

@@ -26,6 +26,7 @@ import palaver
 from palaver import PalaverError, Session, Store, aio
 from palaver.recording import Recording
 
+from ..tools.waiting import in_threads
 from . import values, world
 from .calls import Verb, catalogue
 from .plausible import argument
@@ -311,11 +312,7 @@ def _perform_all(here: World, calls: list[Call]) -> None:
         except Failure as failure:
             failures.append(failure)
 
-    threads = [threading.Thread(target=work, args=(call,)) for call in calls]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join()
+    in_threads(work, calls)
     if failures:
         raise failures[0]
 

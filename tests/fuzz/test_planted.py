@@ -14,6 +14,7 @@ from palaver.base import arguments, exact_json
 from palaver.core import digests
 from palaver.core.turn import message_input
 from palaver.core.upkeep.trim_slices import Slices
+from palaver.permissions import decision
 
 from . import run
 from .values import nested
@@ -23,11 +24,11 @@ Break = Callable[[pytest.MonkeyPatch], None]
 
 def revisions_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
     """An OverflowError of the driver comes out."""
-    patch.setattr(session, "edge", SimpleNamespace(**vars(arguments) | {"revision": lambda value: value}))
+    patch.setattr(session, "arguments", SimpleNamespace(**vars(arguments) | {"revision": lambda value: value}))
 
 
 def names_are_not_looked_at(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(session, "edge", SimpleNamespace(**vars(arguments) | {"text": lambda name, value: value}))
+    patch.setattr(session, "arguments", SimpleNamespace(**vars(arguments) | {"text": lambda name, value: value}))
 
 
 def a_leaf_is_of_another_text(patch: pytest.MonkeyPatch) -> None:
@@ -44,8 +45,9 @@ def rules_may_be_too_deep_for_a_turn(patch: pytest.MonkeyPatch) -> None:
         rule = check(given, source)
         return {**rule, "note": nested(998)} if rule["pattern"] == "*" else rule
 
-    patch.setattr(permissions, "canonical", SimpleNamespace(**vars(exact_json) | {"check": lambda value: None}))
-    patch.setattr(permissions, "check_rule", with_a_note)
+    patch.setattr(decision, "exact_json", SimpleNamespace(**vars(exact_json) | {"check": lambda value: None}))
+    for module in (permissions, decision):
+        patch.setattr(module, "check_rule", with_a_note)
 
 
 def housekeeping_fails(patch: pytest.MonkeyPatch) -> None:

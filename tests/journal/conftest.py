@@ -10,7 +10,7 @@ import pytest
 
 import palaver
 
-from ..migrations.conftest import fast  # noqa: F401  a folder in memory
+from ..tools.places import fast  # noqa: F401  a fixture
 from .support import full
 from .verbs import SOME, live
 

@@ -1,22 +1,22 @@
 """A talk killed before its 1st, 2nd … statement, in a store that keeps everything: `python -m tests.journal.killed`.
 
-Asked `{"folder": …, "every": …, "first": …}`: every so many points, beginning with the first. Afterwards the store is
+Every so many points, beginning with the first. Afterwards the store is
 opened again, and what is wrong is told. The interpreter loads everything once and forks for each run.
 """
 
 from __future__ import annotations
 
-import json
 import os
-import sys
 from typing import Any
 
 import palaver
 import palaver.store  # all of it, once, before the forks
-from tests.migrations.runner import in_a_child, kill_before_statement
-from tests.promises.sabotage import plant_from_environment
+from tests.migrations.runner import kill_before_statement
+from tests.tools.puppet import in_a_fork, play
 
-from .support import answer, ask, ask_a_tool, full, replays, text
+from ..tools.chunks import answer
+from ..tools.sql import query
+from .support import ask_a_tool, full, replays, text
 
 SIZE = 300
 
@@ -51,19 +51,19 @@ def run_killed(path: str, number: int) -> str:
 
 def told(path: str) -> list[str]:
     with palaver.open(path, recover_every=None) as store:
-        begun = bool(ask(path, "SELECT 1 FROM journal LIMIT 1"))
+        begun = bool(query(path, "SELECT 1 FROM journal LIMIT 1"))
         return (replays(store) if begun else []) + [str(problem) for problem in store.verify()]
 
 
-def main(folder: str, every: int, first: int) -> dict[str, Any]:
+def killed(folder: str, every: int, first: int) -> dict[str, Any]:
     """How many points were tried, and what was wrong after which."""
     wrong: dict[int, list[str]] = {}
     for tried, number in enumerate(range(first, 10**6, every)):
         path = os.path.join(folder, str(number), "talks.db")
         os.makedirs(os.path.dirname(path))
-        in_a_child(lambda path=path: begin(path))
-        came = in_a_child(lambda path=path, number=number: run_killed(path, number))
-        problems = in_a_child(lambda path=path: told(path))
+        in_a_fork(lambda path=path: begin(path))
+        came = in_a_fork(lambda path=path, number=number: run_killed(path, number))
+        problems = in_a_fork(lambda path=path: told(path))
         if problems:
             wrong[number] = problems
         if came == "done":
@@ -72,5 +72,4 @@ def main(folder: str, every: int, first: int) -> dict[str, Any]:
 
 
 if __name__ == "__main__":
-    plant_from_environment()
-    print(json.dumps(main(**json.loads(sys.argv[1]))))
+    play()

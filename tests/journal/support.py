@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
-import apsw
-
 import palaver
+
+from ..tools import chunks
+from ..tools.chunks import answer, tool
+from ..tools.sql import query, writing
 
 TABLES = ("chat_sessions", "chat_messages", "chat_parts")
 Chunk = dict[str, Any]
@@ -23,28 +23,8 @@ def full(path: str, **options: Any) -> palaver.Store:
 # ---------------------------------------------------------------- plain SQL
 
 
-def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    db.set_busy_timeout(10_000)
-    try:
-        return db.execute(sql, params).fetchall()
-    finally:
-        db.close()
-
-
-@contextmanager
-def another_program(path: str) -> Iterator[apsw.Connection]:
-    """It does not know our rules; SQLite's own check of references is off, as it is for most programs."""
-    db = apsw.Connection(path)
-    db.set_busy_timeout(10_000)
-    try:
-        yield db
-    finally:
-        db.close()
-
-
 def columns(path: str, table: str) -> list[str]:
-    return [row[1] for row in ask(path, f"PRAGMA table_info({table})")]
+    return [row[1] for row in query(path, f"PRAGMA table_info({table})")]
 
 
 def dump(path: str) -> dict[str, list[tuple[str, ...]]]:
@@ -52,13 +32,13 @@ def dump(path: str) -> dict[str, list[tuple[str, ...]]]:
     found = {}
     for table in TABLES:
         values = ", ".join(f'quote("{name}")' for name in columns(path, table))
-        found[table] = ask(path, f"SELECT {values} FROM {table} ORDER BY id")
+        found[table] = query(path, f"SELECT {values} FROM {table} ORDER BY id")
     return found
 
 
 def is_gapless(path: str) -> bool:
     """The journal of every session is numbered 1, 2, 3 …"""
-    rows = ask(path, "SELECT min(seq), max(seq), count(*), count(DISTINCT seq) FROM journal GROUP BY session_id")
+    rows = query(path, "SELECT min(seq), max(seq), count(*), count(DISTINCT seq) FROM journal GROUP BY session_id")
     return bool(rows) and all(low == 1 and high == count == distinct for low, high, count, distinct in rows)
 
 
@@ -71,7 +51,7 @@ SELECT id FROM {table} WHERE id GLOB '{prefix}_*' AND id NOT IN (
 def untold(path: str) -> list[str]:
     """Rows of ours that no line of the journal made: a rebuild would take them for another program's."""
     prefixes = zip(TABLES, ("ses", "msg", "prt"), strict=True)
-    return [row[0] for table, prefix in prefixes for row in ask(path, UNTOLD.format(table=table, prefix=prefix))]
+    return [row[0] for table, prefix in prefixes for row in query(path, UNTOLD.format(table=table, prefix=prefix))]
 
 
 def replays(store: palaver.Store) -> list[str]:
@@ -85,7 +65,7 @@ def replays(store: palaver.Store) -> list[str]:
 
 
 def foreign_message(path: str, session_id: str, name: str, role: str = "user", at: int | None = None) -> None:
-    with another_program(path) as db:
+    with writing(path) as db:
         ((newest,),) = db.execute("SELECT max(created_at) FROM chat_messages").fetchall()
         at = at or (newest or 0) + 1
         db.execute("INSERT INTO chat_messages VALUES (?1, ?2, ?3, '{}', ?4, ?4)", (name, session_id, role, at))
@@ -95,7 +75,7 @@ def foreign_message(path: str, session_id: str, name: str, role: str = "user", a
 
 
 def foreign_session(path: str, name: str) -> None:
-    with another_program(path) as db:
+    with writing(path) as db:
         columns = "id, agent, model_json, created_at, updated_at"
         db.execute(f"INSERT INTO chat_sessions ({columns}) VALUES (?, 'theirs', '{{}}', 5, 5)", (name,))
     foreign_message(path, name, f"message of {name}")
@@ -104,38 +84,8 @@ def foreign_session(path: str, name: str) -> None:
 # ---------------------------------------------------------------- streams
 
 
-def text(words: str, pieces: int = 3, name: str = "t") -> Iterator[Chunk]:
-    yield {"type": "text-start", "id": name}
-    size = max(1, len(words) // pieces)
-    for at in range(0, len(words), size):
-        yield {"type": "text-delta", "id": name, "delta": words[at : at + size]}
-    yield {"type": "text-end", "id": name}
-
-
-def tool(call: str, size: int, *, answered: bool = True) -> Iterator[Chunk]:
-    yield {"type": "tool-input-start", "toolCallId": call, "toolName": "run"}
-    for piece in ('{"command":"', "l" * size, '"'):
-        yield {"type": "tool-input-delta", "toolCallId": call, "inputTextDelta": piece}
-    yield {"type": "tool-input-available", "toolCallId": call, "toolName": "run", "input": {"command": "l" * size}}
-    if answered:
-        yield {"type": "tool-output-available", "toolCallId": call, "output": {"out": "o" * size}}
-
-
-def answer(size: int = 20) -> Iterator[Chunk]:
-    """One of every kind of part; `size` characters in each."""
-    yield {"type": "start", "messageMetadata": {"began": "s" * size}}
-    yield {"type": "start-step"}
-    yield {"type": "reasoning-start", "id": "r"}
-    yield {"type": "reasoning-delta", "id": "r", "delta": "r" * size}
-    yield {"type": "reasoning-end", "id": "r"}
-    yield from text("w" * size)
-    yield from tool("c1", size)
-    yield {"type": "data-note", "id": "n", "data": {"first": "f" * size}}
-    yield {"type": "data-note", "id": "n", "data": {"then": "t" * size}}
-    yield {"type": "source-url", "sourceId": "u", "url": "http://x/" + "u" * size}
-    yield {"type": "file", "url": "http://x/f", "mediaType": "text/plain"}
-    yield {"type": "finish-step"}
-    yield {"type": "message-metadata", "messageMetadata": {"then": "m" * size}}
+def text(words: str, pieces: int = 3, name: str = "t") -> list[Chunk]:
+    return chunks.text(words, name, pieces=pieces)
 
 
 def talk(session: palaver.Session, question: str = "And?", size: int = 20, **setup: Any) -> str:

@@ -9,7 +9,9 @@ import pytest
 
 import palaver
 
-from .support import ask, full, replays, text, tool
+from ..tools.chunks import tool
+from ..tools.sql import query
+from .support import full, replays, text
 
 N = 120
 BYTES = """
@@ -110,7 +112,7 @@ def grown(folder: Path, stream: Stream, n: int, **options: float) -> tuple[int, 
         with store.sessions.create("coder").turn("go") as turn:
             stream(turn, n)
         assert replays(store) == []
-    return ask(path, BYTES)[0]  # type: ignore[return-value]
+    return query(path, BYTES)[0]  # type: ignore[return-value]
 
 
 @pytest.mark.parametrize("save_buffer_ms", [0, 1e9])
@@ -145,6 +147,6 @@ def test_promise_148_a_turn_that_is_left_and_taken_up_again_grows_no_faster(tmp_
                 turn = session.resume(turn.id)
             turn.seal()
             assert replays(store) == []
-        return sum(ask(path, BYTES)[0])
+        return sum(query(path, BYTES)[0])
 
     assert left(40) <= 2.2 * left(20)

@@ -2,11 +2,8 @@
 
 from __future__ import annotations
 
-import json
 import random
-import subprocess
-import sys
-import threading
+from contextlib import ExitStack
 from pathlib import Path
 from typing import Any
 
@@ -14,23 +11,14 @@ import pytest
 
 import palaver
 
-from .support import ask, full, replays, talk
-from .verbs import ROOT
-
-RUN_SECONDS = 900
+from ..tools.puppet import Crew, Script
+from ..tools.sql import query
+from ..tools.waiting import in_threads
+from .support import full, replays, talk
 
 
 def run(folder: Path, every: int, first: int) -> dict[str, Any]:
-    asked = {"folder": str(folder), "every": every, "first": first}
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.journal.killed", json.dumps(asked)],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=RUN_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout)
+    found: dict[str, Any] = Crew("tests.journal.killed").alone("killed", folder=str(folder), every=every, first=first)
     return found
 
 
@@ -54,8 +42,6 @@ def test_promise_148_killed_at_any_statement_the_journal_still_gives_the_tables(
 WRITER = """
 import sys
 from tests.journal.support import full, talk
-from tests.promises.sabotage import plant_from_environment
-plant_from_environment()
 with full(sys.argv[1]) as store:
     session = store.sessions.get(sys.argv[2])
     for number in range(8):
@@ -67,16 +53,12 @@ with full(sys.argv[1]) as store:
 def test_promise_148_processes_that_write_one_session_number_its_lines_together(kept: palaver.Store) -> None:
     session = kept.sessions.create("coder")
     session.commit("hello")
-    started = [subprocess.Popen([sys.executable, "-c", WRITER, kept.path, session.id, n], cwd=ROOT) for n in "abc"]
-    try:
-        assert [process.wait(120) for process in started] == [0, 0, 0]
-    finally:
-        for process in started:
-            process.kill()
-            process.wait()
+    with ExitStack() as stack:
+        started = [stack.enter_context(Script(WRITER, kept.path, session.id, name)) for name in "abc"]
+        assert [process.finish() for process in started] == [[], [], []]
     assert replays(kept) == []
     assert len(session.path()) == 1 + 3 * 8
-    assert ask(kept.path, "SELECT count(DISTINCT session_id) FROM journal") == [(1 + 3 * 8,)]
+    assert query(kept.path, "SELECT count(DISTINCT session_id) FROM journal") == [(1 + 3 * 8,)]
 
 
 def test_promise_148_threads_that_share_a_commit_keep_their_lines_apart(path: str) -> None:
@@ -88,10 +70,6 @@ def test_promise_148_threads_that_share_a_commit_keep_their_lines_apart(path: st
                 session.commit(f"number {number}")
                 talk(session.fork(), size=300)
 
-        threads = [threading.Thread(target=write, args=(session,)) for session in sessions for _ in range(2)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(120)
+        in_threads(write, [session for session in sessions for _ in range(2)])
         assert replays(store) == []
         assert store.verify() == []

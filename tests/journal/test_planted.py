@@ -12,7 +12,8 @@ import palaver
 from palaver.base import clock
 from palaver.core.upkeep import journal, rebuild
 
-from .support import dump, replays, text, tool
+from ..tools.chunks import tool
+from .support import dump, replays, text
 from .verbs import LONG, VERBS, on_a_session
 
 SHOWN_BY = {

@@ -9,7 +9,8 @@ import pytest
 
 import palaver
 
-from .support import TABLES, another_program, ask, columns, dump, foreign_message, foreign_session, full, replays, talk
+from ..tools.sql import query, writing
+from .support import TABLES, columns, dump, foreign_message, foreign_session, full, replays, talk
 from .verbs import LONG, stream_and_be_killed
 
 MESSAGES = "chat_messages"
@@ -36,7 +37,7 @@ def damaged(life: str, path: str) -> Damage:
 
     def work(sql: str) -> tuple[str, list[palaver.Problem]]:
         shutil.copy(life, path)
-        with another_program(path) as db:
+        with writing(path) as db:
             db.execute(sql)
         with palaver.open(path, durability="normal", recover_every=None) as store:
             return path, store.rebuild()
@@ -66,7 +67,7 @@ def test_promise_148_a_column_that_was_changed_is_as_it_was(
     table: str, column: str, life: str, damaged: Damage
 ) -> None:
     kept = f'SELECT count(*) FROM {table} WHERE {OURS} AND "{column}" IS NOT 77'
-    wrong = ask(life, kept)[0][0]
+    wrong = query(life, kept)[0][0]
     path, found = damaged(f'UPDATE {table} SET "{column}" = 77 WHERE {OURS}')
     assert (len(found), rows(found, table)) == (wrong, wrong)
     assert all(problem.what == f"{column} is not what was written" for problem in found) or column == "session_id"
@@ -76,7 +77,7 @@ def test_promise_148_a_column_that_was_changed_is_as_it_was(
 @pytest.mark.parametrize("table", TABLES)
 @pytest.mark.parametrize("which", ["1", "random() % 2", "rowid % 3 = 0"])
 def test_promise_148_rows_that_were_deleted_are_there_again(table: str, which: str, life: str, damaged: Damage) -> None:
-    before = ask(life, f"SELECT count(*) FROM {table}")[0][0]
+    before = query(life, f"SELECT count(*) FROM {table}")[0][0]
     path, found = damaged(f"DELETE FROM {table} WHERE {OURS} AND ({which})")
     assert 0 < rows(found, table) == len(found) <= before
     assert {problem.what for problem in found} == {"the row is missing"}
@@ -118,7 +119,7 @@ def test_promise_148_what_is_said_is_read_again_and_proved(kept: palaver.Store) 
     fork = session.fork()
     talk(fork)
     before = session.messages(), fork.messages()
-    with another_program(kept.path) as db:
+    with writing(kept.path) as db:
         for table in TABLES:
             db.execute(f"DELETE FROM {table}")
     assert kept.verify() != []
@@ -134,7 +135,7 @@ def test_promise_148_one_session_is_rebuilt_and_no_other(kept: palaver.Store) ->
     one.commit("hello")
     other.commit("hello")
     before = dump(kept.path)[MESSAGES]
-    with another_program(kept.path) as db:
+    with writing(kept.path) as db:
         db.execute("UPDATE chat_messages SET role = 'system'")
     assert len(kept.rebuild(one.id)) == 1
     assert [row in before for row in dump(kept.path)[MESSAGES]] == [True, False]
@@ -143,7 +144,7 @@ def test_promise_148_one_session_is_rebuilt_and_no_other(kept: palaver.Store) ->
 
 
 def test_promise_148_looking_changes_nothing(lived: str) -> None:
-    with another_program(lived) as db:
+    with writing(lived) as db:
         db.execute("UPDATE chat_parts SET data_json = 'x'")
     before = dump(lived)
     with palaver.open(lived) as store:
@@ -159,7 +160,7 @@ def test_promise_148_a_turn_that_was_open_when_its_writer_died_is_not_there_twic
         session = store.sessions.create("coder")
         session.commit("zero")
     stream_and_be_killed(path, session.id)
-    with another_program(path) as db:
+    with writing(path) as db:
         for table in reversed(TABLES):
             db.execute(f"DELETE FROM {table}")
     with palaver.open(path) as store:
@@ -179,7 +180,7 @@ def test_promise_148_rows_of_another_program_are_left_alone(kept: palaver.Store)
     talk(session)
     foreign_message(kept.path, session.id, "stranger")
     foreign_session(kept.path, "theirs")
-    with another_program(kept.path) as db:
+    with writing(kept.path) as db:
         mine = session.messages()[0]["id"]
         values = ("extra", mine, session.id)
         db.execute("INSERT INTO chat_parts VALUES (?, ?, ?, 9, 'text', '{}', NULL, NULL, 1, 1)", values)
@@ -194,10 +195,10 @@ def test_promise_148_changed_rows_of_another_program_stay_changed_also_when_adop
     session = kept.sessions.create("coder")
     foreign_message(kept.path, session.id, "stranger")
     session.adopt()
-    with another_program(kept.path) as db:
+    with writing(kept.path) as db:
         db.execute("UPDATE chat_messages SET role = 'system' WHERE id = 'stranger'")
     assert kept.rebuild() == []
-    assert ask(kept.path, "SELECT role FROM chat_messages") == [("system",)]
+    assert query(kept.path, "SELECT role FROM chat_messages") == [("system",)]
 
 
 def test_promise_148_a_session_that_was_not_recorded_from_its_beginning_is_told_and_left_alone(
@@ -207,14 +208,14 @@ def test_promise_148_a_session_that_was_not_recorded_from_its_beginning_is_told_
     kept.sessions.get("theirs").commit("from us")
     ours = kept.sessions.create("coder")
     ours.commit("hello")
-    with another_program(kept.path) as db:
+    with writing(kept.path) as db:
         db.execute("UPDATE chat_messages SET role = 'system'")
-    before = ask(kept.path, "SELECT * FROM chat_messages WHERE session_id = 'theirs'")
+    before = query(kept.path, "SELECT * FROM chat_messages WHERE session_id = 'theirs'")
     late, row = sorted(kept.rebuild(), key=lambda problem: problem.rule)
     assert (late.rule, late.where, late.copy) == ("journal", "theirs", False)
     assert late.what == "was not recorded from its beginning; nothing was rebuilt"
     assert (row.rule, row.what) == ("rebuild", "role is not what was written")
-    assert ask(kept.path, "SELECT * FROM chat_messages WHERE session_id = 'theirs'") == before
+    assert query(kept.path, "SELECT * FROM chat_messages WHERE session_id = 'theirs'") == before
 
 
 @pytest.mark.parametrize(
@@ -235,7 +236,7 @@ def test_promise_148_a_session_whose_log_is_damaged_is_told_and_the_others_are_r
     for session in (spoiled, other):
         talk(session, size=LONG)
     right = dump(kept.path)
-    with another_program(kept.path) as db:
+    with writing(kept.path) as db:
         db.execute(harm, {"spoiled": spoiled.id})
         db.execute("UPDATE chat_parts SET type = 'text'")
     wrong = dump(kept.path)
@@ -256,7 +257,7 @@ def test_promise_148_a_store_that_keeps_no_journal_refuses_to_rebuild(store: pal
     for fix in (True, False):
         with pytest.raises(palaver.Refused, match='one that is begun with events="full" does'):
             store.rebuild(session.id, fix=fix)
-    assert ask(store.path, "SELECT count(*) FROM journal") == [(0,)]
+    assert query(store.path, "SELECT count(*) FROM journal") == [(0,)]
 
 
 def test_promise_148_a_journal_begins_with_the_store_or_not_at_all(path: str) -> None:

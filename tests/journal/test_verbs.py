@@ -14,7 +14,9 @@ from palaver.base import clock, exact_json
 from palaver.core.upkeep import journal
 from palaver.db.queries import Q
 
-from .support import TABLES, answer, ask, ask_a_tool, full, is_gapless, replays
+from ..tools.chunks import answer
+from ..tools.sql import query
+from .support import TABLES, ask_a_tool, full, is_gapless, replays
 from .verbs import LONG, VERBS, on_a_session
 
 
@@ -74,24 +76,24 @@ def test_promise_148_a_clock_that_goes_back_goes_back_in_the_replay_too(
 def test_promise_148_a_verb_that_is_refused_leaves_no_line(kept: palaver.Store) -> None:
     session = kept.sessions.create("coder")
     session.commit("hello")
-    before = ask(kept.path, "SELECT * FROM journal")
+    before = query(kept.path, "SELECT * FROM journal")
     for refused in (lambda: session.commit("no", expected=7), lambda: session.rewind(to="trn_nowhere"), session.redo):
         with pytest.raises(palaver.PalaverError):
             refused()
-    assert ask(kept.path, "SELECT * FROM journal") == before
+    assert query(kept.path, "SELECT * FROM journal") == before
     assert replays(kept) == []
 
 
 def test_promise_148_the_journal_is_keyed_by_session_and_number_without_gaps(lived: str) -> None:
-    keys = [row[1] for row in ask(lived, "PRAGMA table_info(journal)") if row[5]]
+    keys = [row[1] for row in query(lived, "PRAGMA table_info(journal)") if row[5]]
     assert keys == ["session_id", "seq"]
     assert is_gapless(lived)
-    sessions = ask(lived, "SELECT count(*) FROM chat_sessions WHERE id LIKE 'ses\\_%' ESCAPE '\\'")
-    assert ask(lived, "SELECT count(DISTINCT session_id) FROM journal") == sessions
+    sessions = query(lived, "SELECT count(*) FROM chat_sessions WHERE id LIKE 'ses\\_%' ESCAPE '\\'")
+    assert query(lived, "SELECT count(DISTINCT session_id) FROM journal") == sessions
 
 
 def test_promise_148_the_first_line_of_every_session_makes_it(lived: str) -> None:
-    first = ask(lived, "SELECT DISTINCT statement FROM journal WHERE seq = 1 ORDER BY 1")
+    first = query(lived, "SELECT DISTINCT statement FROM journal WHERE seq = 1 ORDER BY 1")
     assert first == [("import_session",), ("insert_session",)]
 
 
@@ -107,10 +109,10 @@ def test_promise_148_no_statement_that_writes_the_three_tables_is_left_out() -> 
 
 def test_promise_148_every_event_is_kept(lived: str) -> None:
     chunks, floors = "SELECT * FROM events WHERE kind = 'chunk'", "SELECT session_id, events_floor FROM heads"
-    before = ask(lived, chunks), ask(lived, floors)
+    before = query(lived, chunks), query(lived, floors)
     with palaver.open(lived, trim_after=0) as store:
         assert store.trim(0) == 0
-    assert (ask(lived, chunks), ask(lived, floors)) == before
+    assert (query(lived, chunks), query(lived, floors)) == before
     assert len(before[0]) > 1000
 
 

@@ -8,7 +8,7 @@ from pathlib import Path
 
 import pytest
 
-from .walk import STEPS, Walk
+from .walk import STEPS, check, end, life_of
 
 SEED = int(os.environ.get("PALAVER_SEED", "20261116"))
 WALKS, LENGTH = 20, 40
@@ -17,13 +17,10 @@ WALKS, LENGTH = 20, 40
 def walk(folder: Path, seed: int, length: int = LENGTH) -> list[str]:
     """What was done on one walk."""
     print(f"walk of seed {seed}")
-    there = Walk(str(folder / f"{seed}.db"), seed)
-    for number in range(length):
-        there.step()
-        if number % 13 == 12:
-            there.check()
-    there.end()
-    return there.done
+    life = life_of(str(folder / f"{seed}.db"), seed)
+    life.run(length, check, every=13)
+    end(life)
+    return life.done
 
 
 def test_promise_148_after_every_few_steps_of_any_walk_the_journal_gives_the_tables(fast: Path) -> None:

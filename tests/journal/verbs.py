@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import io
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -15,7 +13,10 @@ import pytest
 import palaver
 from palaver import Session, Store, exports
 
-from .support import another_program, answer, ask_a_tool, foreign_message, foreign_session, full, talk, text, tool
+from ..tools.chunks import answer, tool
+from ..tools.puppet import elsewhere
+from ..tools.sql import writing
+from .support import ask_a_tool, foreign_message, foreign_session, full, talk, text
 
 LONG = 600  # characters: more than a line of the journal writes out again
 ROOT = Path(__file__).parents[2]
@@ -352,7 +353,7 @@ def lose_a_row_to_another_program(store: Store, session: Session) -> None:
     turn = session.turn("quickly")
     for chunk in text("w" * LONG, name="a"):
         turn.write(chunk)
-    with another_program(store.path) as db:
+    with writing(store.path) as db:
         db.execute("DELETE FROM chat_parts WHERE message_id = ?", (turn.message_id,))
     for chunk in text("w" * LONG, name="b"):
         turn.write(chunk)
@@ -361,10 +362,7 @@ def lose_a_row_to_another_program(store: Store, session: Session) -> None:
 
 
 KILLED = """
-import os, sys
 from palaver import open
-from tests.promises.sabotage import plant_from_environment
-plant_from_environment()
 session = open(sys.argv[1], save_buffer_ms=0).sessions.get(sys.argv[2])
 turn = session.turn("cut off")
 turn.write({"type": "text-start", "id": "t"})
@@ -377,8 +375,7 @@ os._exit(9)
 
 def stream_and_be_killed(path: str, session_id: str) -> None:
     """In a process of its own, which ends in the middle of its answer."""
-    done = subprocess.run([sys.executable, "-c", KILLED, path, session_id], cwd=ROOT, timeout=60)
-    assert done.returncode == 9
+    elsewhere(KILLED, path, session_id, status=9)
 
 
 @verb
@@ -453,7 +450,7 @@ def write_beside_a_foreign_session(store: Store, session: Session) -> None:
 @verb
 def let_verify_put_it_right(store: Store, session: Session) -> None:
     session.rewind(to=session.path()[0])
-    with another_program(store.path) as db:
+    with writing(store.path) as db:
         db.execute("UPDATE chat_sessions SET prompt_tokens = 1000 WHERE id = ?", (session.id,))
         shown = "json_remove(metadata_json, '$.hidden_at')"
         db.execute(f"UPDATE chat_messages SET metadata_json = {shown} WHERE session_id = ?", (session.id,))

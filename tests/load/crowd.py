@@ -6,7 +6,7 @@ import os
 import threading
 from collections.abc import Callable
 
-from ..workers import PATIENCE, Crew
+from ..tools.puppet import PATIENCE, Crew
 
 CREW = Crew("tests.load.jobs")
 

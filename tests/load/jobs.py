@@ -1,10 +1,7 @@
-"""What the processes of a crowd do: `python -m tests.load.jobs '{"job": …}'`."""
+"""What the processes of a crowd do: the jobs of `python -m tests.load.jobs`."""
 
 from __future__ import annotations
 
-import json
-import sys
-import threading
 import time
 from collections.abc import Callable
 from typing import Any
@@ -13,18 +10,11 @@ import apsw
 
 import palaver
 
+from ..tools.puppet import Report, heard, play, ready, say
+from ..tools.waiting import in_threads
 from .counting import count_syncs
 
 WORDS = ["It ", "was ", "the ", "linker ", "all ", "along."]
-
-
-def ready() -> None:
-    print("ready", flush=True)
-    sys.stdin.readline()
-
-
-def report(**said: Any) -> None:
-    print(json.dumps(said), flush=True)
 
 
 # ---------------------------------------------------------------- writers and a long reader
@@ -59,7 +49,7 @@ class Asked:
         return call
 
 
-def write(path: str, me: str, shared: str, seconds: float) -> None:
+def write(path: str, me: str, shared: str, seconds: float) -> Report:
     """Round after round: a whole turn in a session of our own, one in a session that all share, and a stream."""
     store = palaver.open(path)
     own, common = store.sessions.create(me), store.sessions.get(shared)
@@ -72,7 +62,14 @@ def write(path: str, me: str, shared: str, seconds: float) -> None:
         asked.ask(f"{me} stream {number}", lambda said: stream(own, said, asked.timed))
         number += 1
     store.close()
-    report(me=me, own=own.id, rounds=number, stood=asked.stood, worst=asked.worst, errors=asked.errors)
+    return {
+        "me": me,
+        "own": own.id,
+        "rounds": number,
+        "stood": asked.stood,
+        "worst": asked.worst,
+        "errors": asked.errors,
+    }
 
 
 def stream(session: palaver.Session, said: str, timed: Callable[..., Any]) -> None:
@@ -85,7 +82,7 @@ def stream(session: palaver.Session, said: str, timed: Callable[..., Any]) -> No
     timed(turn.seal)()
 
 
-def read(path: str, seconds: float) -> None:
+def read(path: str, seconds: float) -> Report:
     """A program that looks at one moment of the file for a second, lets go of it for a little, and takes the next."""
     db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     moments, moved = 0, 0
@@ -99,22 +96,22 @@ def read(path: str, seconds: float) -> None:
         db.execute("COMMIT")
         moments += 1
         time.sleep(0.05)
-    report(moments=moments, moved=moved)
+    return {"moments": moments, "moved": moved}
 
 
 # ---------------------------------------------------------------- first openers
 
 
-def open_() -> None:
-    """Open every file as soon as it is named, and write to it; a line for each: ok, or what went wrong."""
+def open_files() -> None:
+    """Open every file as soon as it is named, and write to it; a word for each: ok, or what went wrong."""
     ready()
-    for place in iter(sys.stdin.readline, "\n"):
+    for place in heard():
         try:
-            with palaver.open(place.rstrip("\n")) as store:
+            with palaver.open(place) as store:
                 store.sessions.create("opener").commit("I was here")
-            print("ok", flush=True)
+            say("ok")
         except Exception as error:
-            print(repr(error), flush=True)
+            say(repr(error))
 
 
 # ---------------------------------------------------------------- syncs
@@ -139,9 +136,8 @@ class Syncs:
         return len(self._all)
 
 
-def stream_and_count_syncs(path: str, durability: str, chunks: int) -> None:
+def stream_and_count_syncs(path: str, durability: str, chunks: int) -> Report:
     counted = Syncs(path, durability)
-    ready()
     turn = counted.session.turn("question")
     begin = counted.log()
     keep = [{"type": "text-start", "id": "t"}, {"type": "text-end", "id": "t"}]
@@ -150,28 +146,26 @@ def stream_and_count_syncs(path: str, durability: str, chunks: int) -> None:
         turn.write(chunk)
     between = counted.log()
     turn.seal()
-    report(**{"begin": begin, "chunks": between, "seal": counted.log(), "other files": counted.others()})
+    return {"begin": begin, "chunks": between, "seal": counted.log(), "other files": counted.others()}
 
 
-def commit_and_count_syncs(path: str, durability: str, commits: int) -> None:
+def commit_and_count_syncs(path: str, durability: str, commits: int) -> Report:
     counted = Syncs(path, durability)
-    ready()
     for number in range(commits):
         counted.session.commit(f"message {number}")
-    report(**{"log": counted.log(), "other files": counted.others()})
+    return {"log": counted.log(), "other files": counted.others()}
 
 
-def count_syncs_of_a_chunk(path: str, kind: str) -> None:
+def count_syncs_of_a_chunk(path: str, kind: str) -> Report:
     counted = Syncs(path, "boundary")
     turn = counted.session.turn("question")
     turn.write({"type": "tool-input-available", "toolCallId": "c", "toolName": "run", "input": {}})
     counted.log()
-    ready()
     turn.write({"type": kind, "toolCallId": "c", "output": 1} if kind.startswith("tool") else {"type": kind})
-    report(**{"log": counted.log(), "other files": counted.others()})
+    return {"log": counted.log(), "other files": counted.others()}
 
 
-def commit_in_threads_and_count_syncs(path: str, threads: int, commits: int) -> None:
+def commit_in_threads_and_count_syncs(path: str, threads: int, commits: int) -> Report:
     """Each thread in a session of its own; a sync takes as long as on a slow disk."""
     counted = Syncs(path, "boundary", sync_seconds=0.003)
     sessions = [counted.store.sessions.create("thread") for _ in range(threads)]
@@ -181,15 +175,10 @@ def commit_in_threads_and_count_syncs(path: str, threads: int, commits: int) -> 
         for number in range(commits):
             session.commit(f"message {number}")
 
-    ready()
-    crowd = [threading.Thread(target=work, args=(session,)) for session in sessions]
-    for thread in crowd:
-        thread.start()
-    for thread in crowd:
-        thread.join()
+    in_threads(work, sessions)
     kept = [[message["parts"][0]["text"] for message in session.messages()] for session in sessions]
     wanted = [f"message {number}" for number in range(commits)]
-    report(log=counted.log(), whole=kept == [wanted] * threads)
+    return {"log": counted.log(), "whole": kept == [wanted] * threads}
 
 
 # ---------------------------------------------------------------- memory
@@ -208,12 +197,11 @@ def count(path: str, sql: str) -> Any:
     return value
 
 
-def write_a_large_output(path: str, megabytes: int, form: str, events: str = "live") -> None:
+def write_a_large_output(path: str, megabytes: int, form: str, events: str = "live") -> Report:
     """The caller has the value once: as a string in a dict, or inside the bytes of a JSON text."""
     store = palaver.open(path, events=events)
     turn = store.sessions.create("large").turn("question")
     turn.write({"type": "tool-input-available", "toolCallId": "c", "toolName": "run", "input": {}})
-    ready()
     if form == "values":
         turn.write({"type": "tool-output-available", "toolCallId": "c", "output": "x" * (megabytes << 20)})
     else:
@@ -223,20 +211,19 @@ def write_a_large_output(path: str, megabytes: int, form: str, events: str = "li
     most = peak()
     store.close()
     kept = count(path, "SELECT length(data_json ->> '$.output') FROM chat_parts WHERE tool_call_id = 'c'")
-    report(peak=most, kept=kept)
+    return {"peak": most, "kept": kept}
 
 
-def stream_many_parts(path: str, parts: int, turns: int) -> None:
+def stream_many_parts(path: str, parts: int, turns: int) -> Report:
     store = palaver.open(path)
     session = store.sessions.create("many")
-    ready()
     for number in range(turns):
         with session.turn(f"question {number}") as turn:
             for part in range(parts // turns):
                 turn.append(short_text(f"t{part}"))
     most = peak()
     store.close()
-    report(peak=most, kept=count(path, "SELECT count(*) FROM chat_parts") - turns)
+    return {"peak": most, "kept": count(path, "SELECT count(*) FROM chat_parts") - turns}
 
 
 def short_text(name: str) -> list[dict[str, Any]]:
@@ -248,21 +235,5 @@ def short_text(name: str) -> list[dict[str, Any]]:
     ]
 
 
-JOBS: dict[str, Callable[..., None]] = {
-    job.__name__: job
-    for job in (
-        write,
-        read,
-        open_,
-        stream_and_count_syncs,
-        commit_and_count_syncs,
-        count_syncs_of_a_chunk,
-        commit_in_threads_and_count_syncs,
-        write_a_large_output,
-        stream_many_parts,
-    )
-}
-
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    JOBS[given.pop("job")](**given)
+    play()

@@ -12,7 +12,7 @@ import palaver
 from palaver.db import migrate
 from tests.migrations.old import FORK, SAID, TALK, version_1
 
-from ..workers import Worker
+from ..tools.puppet import Puppet
 from .crowd import CREW
 
 OPENERS = 16
@@ -23,15 +23,15 @@ SELECT count(DISTINCT s.id), count(m.id) FROM chat_sessions s JOIN chat_messages
 
 
 @pytest.fixture(scope="module")
-def crowd() -> Iterator[list[Worker]]:
+def crowd() -> Iterator[list[Puppet]]:
     """Sixteen processes that open what they are told to, all at once."""
-    with CREW.ready([{"job": "open_"}] * OPENERS) as started:
+    with CREW.ready([{"job": "open_files"}] * OPENERS) as started:
         for worker in started:
             worker.tell()
         yield started
 
 
-def open_at_once(crowd: list[Worker], path: str) -> list[str]:
+def open_at_once(crowd: list[Puppet], path: str) -> list[str]:
     """What the sixteen said that did not get it open."""
     for worker in crowd:
         worker.tell(path)
@@ -42,7 +42,7 @@ def nothing(path: str) -> None:
     """There is no file yet."""
 
 
-def rounds(crowd: list[Worker], folder: Path, make: Callable[[str], None], count: int) -> str:
+def rounds(crowd: list[Puppet], folder: Path, make: Callable[[str], None], count: int) -> str:
     """Round after round on a new file; the last one."""
     for number in range(count):
         path = str(folder / f"{number}.db")
@@ -68,7 +68,7 @@ alone = pytest.mark.xdist_group("load")
 
 
 @alone
-def test_sixteen_processes_make_a_fresh_file_at_once(crowd: list[Worker], tmp_path: Path) -> None:
+def test_sixteen_processes_make_a_fresh_file_at_once(crowd: list[Puppet], tmp_path: Path) -> None:
     path = rounds(crowd, tmp_path, nothing, 10)
     with palaver.open(path) as store:
         assert store.verify() == []
@@ -76,7 +76,7 @@ def test_sixteen_processes_make_a_fresh_file_at_once(crowd: list[Worker], tmp_pa
 
 @pytest.mark.long
 @alone
-def test_sixteen_processes_make_a_fresh_file_at_once_a_thousand_times(crowd: list[Worker], tmp_path: Path) -> None:
+def test_sixteen_processes_make_a_fresh_file_at_once_a_thousand_times(crowd: list[Puppet], tmp_path: Path) -> None:
     rounds(crowd, tmp_path, nothing, 1000)
 
 
@@ -84,7 +84,7 @@ def test_sixteen_processes_make_a_fresh_file_at_once_a_thousand_times(crowd: lis
 
 
 @alone
-def test_sixteen_processes_bring_an_old_file_up_to_date_at_once(crowd: list[Worker], tmp_path: Path) -> None:
+def test_sixteen_processes_bring_an_old_file_up_to_date_at_once(crowd: list[Puppet], tmp_path: Path) -> None:
     path = rounds(crowd, tmp_path, version_1, 10)
     with palaver.open(path) as store:
         assert store.verify() == []
@@ -94,5 +94,5 @@ def test_sixteen_processes_bring_an_old_file_up_to_date_at_once(crowd: list[Work
 
 @pytest.mark.long
 @alone
-def test_sixteen_processes_bring_an_old_file_up_to_date_a_thousand_times(crowd: list[Worker], tmp_path: Path) -> None:
+def test_sixteen_processes_bring_an_old_file_up_to_date_a_thousand_times(crowd: list[Puppet], tmp_path: Path) -> None:
     rounds(crowd, tmp_path, version_1, 1000)

@@ -18,7 +18,7 @@ import pytest
 
 import palaver
 
-from ..workers import Report
+from ..tools.puppet import Report
 from .crowd import CREW, Watch, wal_size
 from .jobs import WORDS
 
@@ -50,7 +50,7 @@ def write_together(path: str, processes: int, seconds: float) -> Crowd:
     with CREW.ready([*writers, {"job": "read", **common}]) as started, Watch(lambda: wal_size(path)) as log:
         for worker in started:
             worker.tell()
-        *reports, reader = [worker.report() for worker in started]
+        *reports, reader = [worker.hear() for worker in started]
     assert reader["moments"] >= 2 and reader["moved"] == 0
     return Crowd(path, shared, reports, log.greatest)
 

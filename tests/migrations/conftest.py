@@ -1,17 +1,13 @@
-"""A folder in memory where there is one (the trouble is ours, the disk need not be real), and a file of version 1."""
+"""A folder in memory, and a file of version 1."""
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import pytest
 
+from ..tools.places import fast
 from .old import version_1
 
-
-@pytest.fixture
-def fast(tmp_path: Path) -> Path:
-    return tmp_path
+__all__ = ["fast"]
 
 
 @pytest.fixture

@@ -1,4 +1,4 @@
-"""Opens a file again and again with trouble at the 1st, 2nd, 3rd … point: `python -m tests.migrations.runner '{…}'`.
+"""Opens a file again and again with trouble at the 1st, 2nd, 3rd … point: `python -m tests.migrations.runner`.
 
 `statement` and `write`: the process is killed right before it. `error`: the write fails with an I/O error, and the same
 process tries once more. Afterwards the file is opened in peace and told as it is. The interpreter loads everything once
@@ -11,8 +11,6 @@ import json
 import os
 import shutil
 import signal
-import sys
-import traceback
 from collections.abc import Callable
 from typing import Any
 
@@ -22,13 +20,12 @@ import palaver
 import palaver.store  # all of it, once, before the forks
 from palaver.db import migrate
 from tests.crash import vfs
-from tests.promises.sabotage import plant_from_environment
+from tests.tools.puppet import in_a_fork, last_act, play
 
 from .catalogue import catalogue
 from .old import version_1
 
 CALM: dict[str, Any] = {"trim_after": 1e9, "recover_every": None}  # no thread of ours at work beside the opening
-HANGS = 60  # seconds
 PROCESSES = 16
 BEYOND = 5  # points
 
@@ -108,35 +105,6 @@ TROUBLE: dict[str, Callable[[str, int], str]] = {
 }
 
 
-# ---------------------------------------------------------------- children
-
-
-def in_a_child(work: Callable[[], Any]) -> Any:
-    """What it returned; None if it was killed."""
-    reader, writer = os.pipe()
-    child = os.fork()
-    if child == 0:
-        _last_act(work, writer)
-    os.close(writer)
-    with os.fdopen(reader) as answer:
-        said = answer.read()
-    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
-    if code not in (0, -signal.SIGKILL):
-        raise SystemExit(f"a child ended with {code}")
-    return json.loads(said) if code == 0 else None
-
-
-def _last_act(work: Callable[[], Any], writer: int) -> None:
-    """The rest of a forked child: never back into the code of its parent."""
-    try:
-        signal.alarm(HANGS)
-        os.write(writer, json.dumps(work()).encode())
-    except BaseException:
-        traceback.print_exc()
-        os._exit(1)
-    os._exit(0)
-
-
 def told(path: str) -> dict[str, Any]:
     """The file as it is, through Palaver and by plain SQL."""
     with palaver.open(path, **CALM) as store:
@@ -170,9 +138,9 @@ def every_point(folder: str, start: str, trouble: str) -> dict[str, Any]:
     while left < BEYOND:
         number += 1
         path = _place(folder, start, number)
-        came = in_a_child(lambda path=path, number=number: TROUBLE[trouble](path, number))
+        came = in_a_fork(lambda path=path, number=number: TROUBLE[trouble](path, number))
         left += came == "done" or (came is None and is_migrated(path))
-        after = in_a_child(lambda path=path: told(path))
+        after = in_a_fork(lambda path=path: told(path))
         outcomes.setdefault(json.dumps(after), []).append(number)
     return {"points": number - BEYOND, "outcomes": [[json.loads(text), at] for text, at in outcomes.items()]}
 
@@ -199,7 +167,7 @@ def all_at_once(folder: str, start: str, rounds: int) -> dict[str, Any]:
         codes = [os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) for child in children]
         if any(codes):
             raise SystemExit(f"round {number}: {codes}")
-        outcomes.setdefault(json.dumps(in_a_child(lambda path=path: told(path))), []).append(number)
+        outcomes.setdefault(json.dumps(in_a_fork(lambda path=path: told(path))), []).append(number)
     return {"points": rounds, "outcomes": [[json.loads(text), at] for text, at in outcomes.items()]}
 
 
@@ -208,7 +176,7 @@ def _waiting_child(path: str, gate: int, opening: int) -> int:
     if child == 0:
         os.close(opening)
         os.read(gate, 1)  # until the last copy of the other end is closed
-        _last_act(lambda: open_in_peace(path), os.open(os.devnull, os.O_WRONLY))
+        last_act(lambda: open_in_peace(path), os.open(os.devnull, os.O_WRONLY))
     return child
 
 
@@ -225,7 +193,4 @@ def _place(folder: str, start: str, number: int) -> str:
 
 
 if __name__ == "__main__":
-    plant_from_environment()
-    asked = json.loads(sys.argv[1])
-    run = all_at_once if "rounds" in asked else every_point
-    print(json.dumps(run(**asked)))
+    play()

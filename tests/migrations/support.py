@@ -15,11 +15,11 @@ import apsw
 import palaver
 from palaver.db import migrate
 
+from ..tools.puppet import Crew
+from ..tools.sql import query
 from . import old as v1
 from .catalogue import catalogue
 
-ROOT = Path(__file__).parents[2]
-RUN_SECONDS = 600
 _ANOTHER_PROCESS = """
 import sqlite3, sys
 db = sqlite3.connect(sys.argv[1], timeout=30)
@@ -29,22 +29,8 @@ db.close()
 """
 
 
-def ask(path: str, sql: str) -> list[tuple[Any, ...]]:
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return db.execute(sql).fetchall()
-    finally:
-        db.close()
-
-
 def versions(path: str) -> list[tuple[Any, ...]]:
-    return ask(path, "SELECT version, name FROM schema_migrations ORDER BY rowid")
-
-
-def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table."""
-    tables = [row[0] for row in ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table' ORDER BY name")]
-    return {table: ask(path, f"SELECT * FROM {table} ORDER BY 1, 2") for table in tables}
+    return query(path, "SELECT version, name FROM schema_migrations ORDER BY rowid")
 
 
 def from_another_process(path: str, sql: str) -> None:
@@ -92,15 +78,8 @@ def transactions(heard: list[str]) -> list[list[str]]:
 
 def run(folder: Path, **asked: Any) -> dict[str, Any]:
     """`runner.py`, in a process of its own."""
-    done = subprocess.run(
-        [sys.executable, "-m", "tests.migrations.runner", json.dumps({"folder": str(folder), **asked})],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-        timeout=RUN_SECONDS,
-    )
-    assert done.returncode == 0, done.stderr[-3000:]
-    found: dict[str, Any] = json.loads(done.stdout)
+    job = "all_at_once" if "rounds" in asked else "every_point"
+    found: dict[str, Any] = Crew("tests.migrations.runner").alone(job, folder=str(folder), **asked)
     print(f"{asked}: {found['points']} points")
     return found
 

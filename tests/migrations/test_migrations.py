@@ -11,10 +11,11 @@ import palaver
 from palaver.db import migrate
 from palaver.db.schema import migrations
 
+from ..tools.sql import everything, query
 from . import old as v1
 from .catalogue import catalogue
 from .runner import CALM
-from .support import ask, everything, overheard, transactions, versions
+from .support import overheard, transactions, versions
 
 NAMES = [(1, "kernel"), (2, "event_log"), (3, "queue"), (4, "leases")]
 CHANGES = ("CREATE", "ALTER", "DROP")
@@ -91,7 +92,7 @@ def test_promise_140_no_row_of_an_old_file_is_changed_by_the_migration_itself(ol
 
 def test_promise_140_exactly_the_turns_that_are_open_or_have_chunks_are_live(old: str) -> None:
     only_migrate(old)
-    assert {row[0] for row in ask(old, "SELECT id FROM turns WHERE live = 1")} == v1.HAS_CHUNKS
+    assert {row[0] for row in query(old, "SELECT id FROM turns WHERE live = 1")} == v1.HAS_CHUNKS
 
 
 def test_promise_140_what_was_open_in_an_old_file_is_recovered(old: str) -> None:
@@ -116,8 +117,8 @@ def test_promise_140_chunks_that_an_old_file_kept_are_trimmed_like_any_others(ol
         assert store.trim(0) == 4 + 4 + 4  # the open turn was recovered; the one that waits keeps its two
         assert store.sessions.get(v1.TALK).messages()[1]["parts"][0]["text"] == "The linker flag."
         assert store.verify() == []
-    assert ask(old, "SELECT count(*) FROM events WHERE kind = 'chunk'") == [(2,)]
-    assert ask(old, "SELECT id FROM turns WHERE live = 1") == [(v1.WAITS,)]
+    assert query(old, "SELECT count(*) FROM events WHERE kind = 'chunk'") == [(2,)]
+    assert query(old, "SELECT id FROM turns WHERE live = 1") == [(v1.WAITS,)]
 
 
 def test_promise_140_an_old_file_takes_new_turns(old: str) -> None:
@@ -138,7 +139,7 @@ def test_promise_140_versions_are_recorded_in_order_with_their_names(old: str, t
     palaver.open(old).close()
     palaver.open(tmp_path / "new.db").close()
     assert versions(old) == versions(str(tmp_path / "new.db")) == NAMES
-    assert ask(old, "SELECT applied_at FROM schema_migrations WHERE version = 1") == [(1_700_000_000_000,)]
+    assert query(old, "SELECT applied_at FROM schema_migrations WHERE version = 1") == [(1_700_000_000_000,)]
 
 
 def test_promise_140_a_second_opening_migrates_nothing(old: str) -> None:
@@ -190,7 +191,7 @@ def test_promise_140_a_step_that_fails_leaves_the_file_at_the_step_before(
             with pytest.raises(palaver.StoreError):
                 palaver.open(old, **CALM)
     assert versions(old) == NAMES
-    assert ask(old, "SELECT name FROM sqlite_schema WHERE name = 'dreams'") == []
+    assert query(old, "SELECT name FROM sqlite_schema WHERE name = 'dreams'") == []
     next_version(monkeypatch, DREAMS)
     with palaver.open(old, **CALM) as store:
         assert store.verify() == []

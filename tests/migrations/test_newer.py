@@ -12,7 +12,8 @@ import pytest
 
 import palaver
 
-from .support import everything, from_another_process, versions
+from ..tools.sql import everything
+from .support import from_another_process, versions
 
 FUTURE = "INSERT INTO schema_migrations VALUES (99, 'the future', 1)"
 GONE = "DELETE FROM schema_migrations WHERE version = 99"

@@ -19,8 +19,8 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant
 
 import palaver
 from palaver.base import clock
-from palaver.db.sqlite.liveness import FileLife
 
+from ..tools.stores import kill
 from .contexts import World
 from .judge import Judge
 from .model import Refusal
@@ -265,17 +265,6 @@ def learn(shown: list[Any], expected: list[Turn]) -> None:
     for info, turn in zip(shown, expected, strict=True):
         turn.id = turn.id or info.id
         assert info.id == turn.id
-
-
-def kill(store: palaver.Store) -> None:
-    """What the kernel does for a process that dies: threads end, every descriptor is closed, nothing is sealed."""
-    store._maintenance.end()
-    store.db.close()
-    life = store._engine.life
-    assert isinstance(life, FileLife)
-    if life._file is not None:
-        life._file.forget()
-        life._file = None
 
 
 def now() -> int:

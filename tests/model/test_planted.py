@@ -7,13 +7,14 @@ from typing import Any
 
 import pytest
 
-from palaver import turn
-from palaver.core.foreign import adopt, hidden_stamps
+from palaver.core import rows
+from palaver.core.foreign import hidden_stamps
 from palaver.core.read import context, transcript
 from palaver.core.settle import preflight, recovery, requeue
-from palaver.core.turn import seal
+from palaver.core.turn import foreign_entries, seal
 from palaver.core.verbs import moves, queue
 from palaver.db.queries import Q
+from palaver.streaming import changes
 
 from .runs import run
 
@@ -47,11 +48,11 @@ def the_tail_is_not_in_order(patch: pytest.MonkeyPatch) -> None:
 
 
 def loose_rows_are_taken_in_last(patch: pytest.MonkeyPatch) -> None:
-    def take_entries(tx: Any, turn: Any, found: Any) -> None:
-        for line in [line for message in found for line in adopt.lines_of(tx, message)]:
+    def take(tx: Any, turn: Any, found: Any) -> None:
+        for line in [line for message in found for line in foreign_entries.of_message(tx, message)]:
             turn.add(tx, line.kind, line.ref, line.client_id, line.salt, line.leaf)
 
-    patch.setattr(adopt, "take_entries", take_entries)
+    patch.setattr(foreign_entries, "take", take)
 
 
 def loose_rows_are_adopted_under_an_open_turn(patch: pytest.MonkeyPatch) -> None:
@@ -59,12 +60,12 @@ def loose_rows_are_adopted_under_an_open_turn(patch: pytest.MonkeyPatch) -> None
 
 
 def usage_is_counted_twice(patch: pytest.MonkeyPatch) -> None:
-    count = turn.Turn._count
+    count = changes.count_usage
 
-    def twice(self: turn.Turn, tx: Any, given: Any, *rest: Any) -> None:
-        count(self, tx, given + given, *rest)
+    def twice(recorder: Any, given: Any, *rest: Any) -> None:
+        count(recorder, given + given, *rest)
 
-    patch.setattr(turn.Turn, "_count", twice)
+    patch.setattr(changes, "count_usage", twice)
 
 
 def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:
@@ -72,7 +73,7 @@ def open_tools_stay_open(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_cancelled_message_can_be_claimed(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(queue, "_named", lambda tx, session, key: tx.one(Q.find_queued, session=session, id=key))
+    patch.setattr(queue, "_named", lambda tx, session, key: rows.queued.one(tx, session=session, id=key))
 
 
 class Forgetful:

@@ -12,7 +12,8 @@ import tempfile
 from hypothesis import strategies as st
 from hypothesis.stateful import precondition, rule
 
-from .bench import PICK, has_room, has_run, is_open, kill, now
+from ..tools.stores import kill
+from .bench import PICK, has_room, has_run, is_open, now
 from .judge import Foreigner
 from .nouns import Session
 from .talk import Talk

@@ -12,19 +12,19 @@ from contextlib import contextmanager
 import palaver
 from palaver.testing import ask
 
-from ..workers import Crew, Worker
+from ..tools.puppet import Crew, Puppet
 
 CREW = Crew("tests.opening.writing")
 Deface = Callable[[str], object]
 
 
 @contextmanager
-def writer(url: str, session: palaver.Session, job: str = "obey") -> Iterator[Worker]:
+def writer(url: str, session: palaver.Session, job: str = "obey") -> Iterator[Puppet]:
     with CREW.ready([{"job": job, "url": url, "session": session.id}]) as (worker,):
         yield worker
 
 
-def fixed_beside(store: palaver.Store, worker: Worker, verb: str) -> list[palaver.Problem]:
+def fixed_beside(store: palaver.Store, worker: Puppet, verb: str) -> list[palaver.Problem]:
     """Mend, while the other process does this again and again."""
 
     def meanwhile(turns: int, sessions: int) -> None:
@@ -90,6 +90,6 @@ def a_writer_goes_on_beside_checks_and_repairs(store: palaver.Store, url: str, d
             deface("UPDATE chat_sessions SET prompt_tokens = 99")
             assert store.verify(fix=True) == []
         worker.tell("stop")
-        report = worker.report()
+        report = worker.hear()
     assert report["errors"] == [] and report["count"] > 0
     assert store.verify() == []

@@ -2,11 +2,9 @@
 
 from __future__ import annotations
 
-import os
 import shutil
 import subprocess
 import sys
-import threading
 import time
 from pathlib import Path
 
@@ -14,8 +12,11 @@ import pytest
 
 import palaver
 
+from ..tools.puppet import Script, elsewhere, in_a_fork
+from ..tools.waiting import in_threads
+
 HOLD = """
-import sys, time, palaver
+import palaver
 store = palaver.open(sys.argv[1])
 with store.db.write() as tx:
     tx.generation()
@@ -26,18 +27,14 @@ with store.db.write() as tx:
 
 def test_a_lock_that_is_not_given_back_in_time_says_who_holds_it(path: str) -> None:
     palaver.open(path).close()
-    holder = subprocess.Popen(
-        [sys.executable, "-c", HOLD, path], stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True
-    )
-    try:
-        assert holder.stdout and holder.stdout.readline() == "held\n"
+    with Script(HOLD, path) as holder:
+        assert holder.hear() == "held"
         with palaver.open(path, timeout=0.2) as store:
             with pytest.raises(palaver.StoreBusy) as caught:
                 store.sessions.create(agent="a")
             assert caught.value.holder == f"process {holder.pid}"
             assert store.sessions.list().sessions == []  # readers do not wait
-    finally:
-        holder.communicate("\n", timeout=30)
+        holder.finish()
     with palaver.open(path, timeout=5) as store:
         store.sessions.create(agent="a")
 
@@ -64,11 +61,7 @@ def test_threads_share_a_store(store: palaver.Store) -> None:
         except BaseException as error:
             failures.append(error)
 
-    threads = [threading.Thread(target=work, args=(n,)) for n in range(6)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(work, range(6))
     assert failures == []
     texts = [m["parts"][0]["text"] for m in session.messages()]
     assert len(texts) == 120
@@ -79,16 +72,13 @@ def test_threads_share_a_store(store: palaver.Store) -> None:
 def test_a_store_used_after_fork_says_so_and_the_parent_goes_on(store: palaver.Store) -> None:
     session = store.sessions.create(agent="a")
     session.commit("before")
-    child = os.fork()
-    if child == 0:
-        try:
+
+    def read() -> str:
+        with pytest.raises(palaver.StoreClosed):
             session.messages()
-        except palaver.StoreClosed:
-            os._exit(7)
-        finally:
-            os._exit(1)
-    _, status = os.waitpid(child, 0)
-    assert os.waitstatus_to_exitcode(status) == 7
+        return "refused"
+
+    assert in_a_fork(read) == "refused"
     session.commit("after")
     assert len(session.messages()) == 2
 
@@ -136,8 +126,9 @@ def test_sixteen_processes_open_a_fresh_path_at_once(path: str) -> None:
 
 
 def test_nothing_of_a_killed_writer_stays_behind(path: str) -> None:
-    code = "import os, sys, palaver; palaver.open(sys.argv[1]).sessions.create(agent='a').turn('x'); os._exit(9)"
-    subprocess.run([sys.executable, "-c", code, path], timeout=60)
+    elsewhere(
+        "import palaver; palaver.open(sys.argv[1]).sessions.create(agent='a').turn('x'); os._exit(9)", path, status=9
+    )
     assert len(list(Path(path + "-owners").iterdir())) == 1
     with palaver.open(path) as store:
         assert list(Path(path + "-owners").iterdir()) == []

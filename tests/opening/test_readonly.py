@@ -21,8 +21,8 @@ from palaver.db.sqlite import intruders, private_copy, source
 from palaver.db.sqlite.readonly import ReadOnlyDatabase
 from palaver.session_rules import SessionRules
 from tests.contract.support import make_foreign
-from tests.forked import in_a_fork
 from tests.migrations import old
+from tests.tools.puppet import in_a_fork
 
 from .elsewhere import as_nobody, mounted, on_a_readonly_mount, python
 

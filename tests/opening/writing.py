@@ -1,13 +1,12 @@
-"""A process that writes to a store beside the one that checks it: `python -m tests.opening.writing '{"job": …}'`."""
+"""A process that writes to a store beside the one that checks it: `python -m tests.opening.writing`."""
 
 from __future__ import annotations
 
-import json
-import sys
-from collections.abc import Callable
-from typing import Any
+import threading
 
 import palaver
+
+from ..tools.puppet import Report, heard, play, ready, say
 
 
 def commit(session: palaver.Session) -> None:
@@ -31,29 +30,23 @@ def resolve(session: palaver.Session) -> None:
             turn.resolve("c", output=42)
 
 
-VERBS: dict[str, Callable[[palaver.Session], None]] = {verb.__name__: verb for verb in (commit, sway, resolve)}
-
-
 def obey(url: str, session: str) -> None:
-    """A verb for each line; its answer when it is done."""
+    """A verb for each word; its answer when it is done."""
     with palaver.open(url) as store:
         talk = store.sessions.get(session)
-        print("ready", flush=True)
-        for line in sys.stdin:
-            VERBS[line.strip()](talk)
-            print("done", flush=True)
+        say("ready")
+        for verb in heard():
+            {"commit": commit, "sway": sway, "resolve": resolve}[verb](talk)
+            say("done")
 
 
-def go_on(url: str, session: str) -> None:
+def go_on(url: str, session: str) -> Report:
     """Commit and sway until told to stop; how often, and what went wrong."""
-    import threading
-
     over, errors, count = threading.Event(), list[str](), 0
     with palaver.open(url) as store:
         talk = store.sessions.get(session)
-        print("ready", flush=True)
-        sys.stdin.readline()
-        threading.Thread(target=lambda: (sys.stdin.readline(), over.set()), daemon=True).start()
+        ready()
+        threading.Thread(target=lambda: (next(heard()), over.set()), daemon=True).start()
         while not over.is_set():
             try:
                 commit(talk)
@@ -61,11 +54,8 @@ def go_on(url: str, session: str) -> None:
                 count += 1
             except palaver.PalaverError as error:
                 errors.append(repr(error))
-    print(json.dumps({"count": count, "errors": errors}), flush=True)
+    return {"count": count, "errors": errors}
 
-
-JOBS: dict[str, Callable[..., Any]] = {"obey": obey, "go_on": go_on}
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    JOBS[given.pop("job")](**given)
+    play()

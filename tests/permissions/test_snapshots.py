@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from contextlib import closing
 from typing import Any
 
-import apsw
 import pytest
 
 import palaver
 from palaver.errors import BadRule, BadValue, TurnSealed
+
+from ..tools.sql import query
 
 PROJECT = {"permission": "write", "pattern": "/src/**", "action": "allow", "source": "project"}
 MANIFEST = {"permission": "network", "pattern": "*", "action": "deny", "source": "manifest"}
@@ -22,11 +22,6 @@ WHERE NOT EXISTS (
     SELECT 1 FROM json_each(t.facts_json, '$.permissions_granted') AS granted
     WHERE granted.value ->> 'permission' IN ('*', used.value) AND granted.value ->> 'action' <> 'deny'
 )"""
-
-
-def query(path: str, text: str, *params: Any) -> list[tuple[Any, ...]]:
-    with closing(apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        return connection.execute(text, params).fetchall()
 
 
 def facts(path: str, turn: str) -> dict[str, Any]:

@@ -1,6 +1,6 @@
 """Many writers over many spaces, in processes of their own; each notes what it was told. The judge reads it afterwards.
 
-`python -m tests.postgres.load DSN FILE SPACE=SESSION …` writes until its input ends. In each space one thread commits
+A process writes until its input ends. In each space one thread commits
 by compare-and-swap on the given session, which other processes share; another streams turn after turn, each in a
 session of its own.
 """
@@ -8,11 +8,10 @@ session of its own.
 from __future__ import annotations
 
 import itertools
-import subprocess
 import sys
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import ExitStack, contextmanager
 from dataclasses import dataclass, field
 from pathlib import Path
 
@@ -21,10 +20,11 @@ import msgspec
 import palaver
 from palaver import Store, StoreError
 
+from ..tools.puppet import Crew, play, say
 from . import crowd
 from .crowd import Committer, Streamer, Told, judge_commits, judge_stream
 
-ROOT = Path(__file__).parents[2]
+CREW = Crew("tests.postgres.load")
 OPTIONS = {"timeout": 30.0, "durability": "full", "trim_after": 600, "lease": 600.0}
 CHUNKS = 34  # of a turn
 END_S = 180.0  # how long the last of them may take once the faults are over
@@ -63,7 +63,7 @@ def stream(store: Store, notes: Notes, name: str, is_over: Callable[[], bool]) -
             notes.errors += streamer.errors
 
 
-def main(dsn: str, file: str, *places: str) -> None:
+def write(dsn: str, file: str, places: list[str]) -> None:
     crowd.END_S = END_S
     over = threading.Event()
     notes: dict[str, Notes] = {}
@@ -81,7 +81,7 @@ def main(dsn: str, file: str, *places: str) -> None:
             threads.append(threading.Thread(target=_guarded, args=(work, mine)))
     for thread in threads:
         thread.start()
-    print("ready", flush=True)
+    say("ready")
     sys.stdin.read()
     over.set()
     for thread in threads:
@@ -105,30 +105,21 @@ def _guarded(work: Callable[[], None], notes: Notes) -> None:
 def writers(dsn: str, folder: Path, places: dict[str, str], processes: int) -> Iterator[list[Path]]:
     """At work until the block is over; each space is written by two of them. Their notes are then in the files."""
     files = [folder / f"p{number}" for number in range(processes)]
-    begun = []
-    try:
+    with ExitStack() as stack:
+        begun = []
         for number, file in enumerate(files):
             mine = [
                 f"{space}={session}"
                 for place, (space, session) in enumerate(places.items())
                 if number in (place % processes, (place + 1) % processes)
             ]
-            command = [sys.executable, "-m", "tests.postgres.load", dsn, str(file), *mine]
-            begun.append(subprocess.Popen(command, cwd=ROOT, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True))
+            begun.append(stack.enter_context(CREW.start("write", dsn=dsn, file=str(file), places=mine)))
         for process in begun:
-            assert process.stdout is not None and process.stdout.readline() == "ready\n"
+            assert process.hear() == "ready"
         yield files
         for process in begun:
-            assert process.stdin is not None
-            process.stdin.close()
-        assert [process.wait(END_S) for process in begun] == [0] * processes
-    finally:
-        for process in begun:
-            process.kill()
-            process.wait()
-            for pipe in (process.stdin, process.stdout):
-                if pipe is not None:
-                    pipe.close()
+            process.hang_up()
+        assert [process.finish() for process in begun] == [[]] * processes
 
 
 def judged(dsn: str, places: dict[str, str], files: list[Path]) -> tuple[list[str], str]:
@@ -168,4 +159,4 @@ def _merged(notes: list[Notes]) -> Told:
 
 
 if __name__ == "__main__":
-    main(*sys.argv[1:])
+    play()

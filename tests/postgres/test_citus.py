@@ -5,7 +5,6 @@ from __future__ import annotations
 
 import itertools
 import os
-import threading
 import time
 from collections.abc import Callable, Iterator
 from contextlib import closing, contextmanager
@@ -16,7 +15,7 @@ import psycopg
 import pytest
 
 import palaver
-from palaver import Session, Store, StoreBusy, StoreUnavailable
+from palaver import Store, StoreBusy, StoreUnavailable
 from palaver.cli.commands import doctor_server
 from palaver.cli.ui import format
 from palaver.db.postgres.engine import PostgresDatabase
@@ -25,6 +24,8 @@ from palaver.db.queries import Query
 from palaver.testing import Conformance, OpenStore
 from palaver.testing import closing as closing_stores
 
+from ..tools.talk import texts
+from ..tools.waiting import in_threads
 from .citus import Citus, connect_citus, crash, databases, ended, nodes_of, space_node
 from .crowd import NOTHING
 from .engines import connect
@@ -155,11 +156,7 @@ def test_eight_who_make_spaces_at_once_over_a_directory_of_before_lose_none(befo
         except BaseException as error:
             errors.append(error)
 
-    threads = [threading.Thread(target=make, args=(number,)) for number in range(8)]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(make, range(8))
 
     assert errors == []
     assert len(palaver.spaces(before).list()) == 9
@@ -202,10 +199,6 @@ def after_commit(accident: Callable[[Pipeline], object]) -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(Pipeline, "send", before_the_answer)
         yield
-
-
-def texts(session: Session) -> list[str]:
-    return [part["text"] for message in session.messages() for part in message["parts"]]
 
 
 def test_a_commit_whose_backend_was_ended_before_it_is_never_said_to_be_done(cluster: str, store: Store) -> None:

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import itertools
 import resource
-import threading
 from collections.abc import Callable
 from typing import Any
 
@@ -14,6 +13,8 @@ import palaver
 from palaver.db.postgres import dialect
 from palaver.db.postgres.pipeline import Pipeline
 from palaver.db.queries import Q
+
+from ..tools.waiting import in_threads
 
 Chunk = dict[str, Any]
 
@@ -43,11 +44,7 @@ def at_once(*works: Callable[[], None]) -> list[BaseException]:
         except BaseException as error:
             failed.append(error)
 
-    threads = [threading.Thread(target=run, args=(work,)) for work in works]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(run, works)
     return failed
 
 

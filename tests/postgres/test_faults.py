@@ -23,11 +23,12 @@ from palaver.streaming import batch
 from palaver.streaming.chunk_writer import ChunkWriter
 from palaver.streaming.recorder import Recorder
 
+from ..tools.chunks import delta
 from .citus import space_node
 from .crowd import NOTHING, Crowd, judge_commits
 from .lossy import Lossy
 from .proxy import Proxy
-from .puppet import puppet
+from .puppet import Writer
 from .server import Server, connect_given
 
 SEED = 7
@@ -80,10 +81,6 @@ def store(line: Lossy) -> Iterator[Store]:
 @pytest.fixture
 def session(store: Store) -> Session:
     return store.sessions.create()
-
-
-def delta(text: str) -> dict[str, str]:
-    return {"type": "text-delta", "id": "t", "delta": text}
 
 
 def stream(session: Session, *words: str) -> Turn:
@@ -646,10 +643,9 @@ def test_a_commit_that_a_standby_is_slow_to_confirm_is_not_hurried(database: str
 
 
 def test_a_killed_writers_turn_is_aborted_by_another_with_what_was_acknowledged(database: str) -> None:
-    with puppet(database, lease=1.0) as writer:
-        assert [writer.write(word) for word in ("a", "b", "c")] == ["ok"] * 3
-        writer.process.kill()
-        writer.process.wait()
+    with Writer(database, lease=1.0) as writer:
+        assert [writer.write_text(word) for word in ("a", "b", "c")] == ["ok"] * 3
+        writer.kill()
         with palaver.open(database, lease=1.0) as store:
             session = store.sessions.get(writer.session_id)
             assert soon(lambda: store.recover() == 1)
@@ -660,9 +656,8 @@ def test_a_killed_writers_turn_is_aborted_by_another_with_what_was_acknowledged(
 
 @pytest.mark.long
 def test_a_killed_writers_turn_is_left_alone_until_its_lease_is_over(database: str) -> None:
-    with puppet(database, lease=30.0) as writer:
-        writer.process.kill()
-        writer.process.wait()
+    with Writer(database, lease=30.0) as writer:
+        writer.kill()
         with palaver.open(database) as store:
             assert store.recover() == 0
             assert [turn.status for turn in store.sessions.get(writer.session_id).live()] == ["streaming"]
@@ -699,26 +694,26 @@ def test_a_live_stream_keeps_its_lease_on_a_bad_line(database: str, line: Lossy)
 
 
 def test_a_writer_that_slept_past_its_lease_is_told_that_its_turn_is_sealed(database: str) -> None:
-    with puppet(database, lease=1.0) as writer:
-        assert [writer.write(word) for word in ("a", "b")] == ["ok"] * 2
-        writer.process.send_signal(signal.SIGSTOP)
+    with Writer(database, lease=1.0) as writer:
+        assert [writer.write_text(word) for word in ("a", "b")] == ["ok"] * 2
+        writer.send(signal.SIGSTOP)
         with palaver.open(database) as store:
             assert soon(lambda: store.recover() == 1)
-        writer.process.send_signal(signal.SIGCONT)
+        writer.send(signal.SIGCONT)
 
-        assert [writer.write(word) for word in ("c", "d")] == ["TurnSealed"] * 2
+        assert [writer.write_text(word) for word in ("c", "d")] == ["TurnSealed"] * 2
     assert seen(database, writer.session_id) == ["go", "a b "]
 
 
 @pytest.mark.long
 def test_a_writer_that_slept_past_its_lease_and_was_not_missed_goes_on(database: str) -> None:
-    with puppet(database, lease=0.5) as writer:
-        assert writer.write("a") == "ok"
-        writer.process.send_signal(signal.SIGSTOP)
+    with Writer(database, lease=0.5) as writer:
+        assert writer.write_text("a") == "ok"
+        writer.send(signal.SIGSTOP)
         time.sleep(0.8)
-        writer.process.send_signal(signal.SIGCONT)
+        writer.send(signal.SIGCONT)
 
-        assert writer.write("b") == "ok"
+        assert writer.write_text("b") == "ok"
 
 
 def expire_leases(database: str) -> None:
@@ -891,7 +886,7 @@ def test_the_judge_sees_a_chunk_that_was_sent_again_without_a_look(
     database: str, line: Lossy, store: Store, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     def send_again(self: Recorder, items: list[Any], lost: StoreUnavailable) -> None:
-        self.is_stale = True
+        self._is_stale = True
         self.refresh()
         self._store_all(items, [self._fold(parsed, last=True) for parsed, _ in items])
         self.state.chunks += len(items)

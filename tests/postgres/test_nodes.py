@@ -20,6 +20,7 @@ from palaver.db.postgres.nodes import WHICH
 from palaver.db.postgres.pipeline import Pipeline
 from palaver.db.postgres.settings import Settings
 
+from ..tools.talk import texts
 from .crowd import NOTHING
 from .server import Given
 from .shared import Shared
@@ -44,10 +45,6 @@ def store(database: str, request: pytest.FixtureRequest) -> Iterator[Store]:
 @pytest.fixture
 def session(store: Store) -> Session:
     return store.sessions.create()
-
-
-def texts(session: Session) -> list[str]:
-    return [part["text"] for message in session.messages() for part in message["parts"]]
 
 
 @contextmanager

@@ -13,12 +13,10 @@ from palaver.db.postgres.pipeline import Pipeline
 from palaver.db.queries import Q
 from palaver.streaming import batch
 
+from ..tools.chunks import delta
+
 START: list[dict[str, Any]] = [{"type": "start"}, {"type": "text-start", "id": "t"}]
 WORDS = [f'{n} "\\ é\x00 ' for n in range(30)]
-
-
-def delta(text: str) -> dict[str, Any]:
-    return {"type": "text-delta", "id": "t", "delta": text}
 
 
 async def stream(turn: Any) -> None:

@@ -1,25 +1,19 @@
 """Processes that die in the middle of a claim, and what plain SQL says of the rows they leave.
 
-`python -m tests.promises.support_queue PATH SESSION MOMENT` claims, and dies: `inside` its transaction or `after` it.
+`python -m tests.promises.support_queue` claims, and dies: `inside` its transaction or `after` it.
 """
 
 from __future__ import annotations
 
-import os
 import signal
-import subprocess
-import sys
-from pathlib import Path
 from typing import Any
-
-import apsw
 
 import palaver
 from palaver.db.queries import Q
 
-from .sabotage import plant_from_environment
+from ..tools.puppet import Puppet, die, play
+from ..tools.sql import query
 
-ROOT = Path(__file__).parents[2]
 ROWS = """
 SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'), t.status
   FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
@@ -28,28 +22,15 @@ SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'), t
 """
 
 
-def query(path: str, text: str, *values: Any) -> list[tuple[Any, ...]]:
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    try:
-        return db.execute(text, values).fetchall()
-    finally:
-        db.close()
-
-
 def rows(path: str, session_id: str) -> dict[str, tuple[int | None, str]]:
     """What each message of the user says (queued_at), and what its turn is."""
     return {text: (queued_at, status) for text, queued_at, status in query(path, ROWS, session_id)}
 
 
 def claim_and_die(path: str, session_id: str, moment: str) -> None:
-    run = subprocess.run(
-        [sys.executable, "-m", "tests.promises.support_queue", path, session_id, moment], cwd=ROOT, timeout=120
-    )
-    assert run.returncode == -signal.SIGKILL
-
-
-def die() -> None:
-    os.kill(os.getpid(), signal.SIGKILL)
+    with Puppet("tests.promises.support_queue", "claim", path=path, session_id=session_id, moment=moment) as process:
+        process.wait()
+        assert process.status == -signal.SIGKILL
 
 
 def die_inside(tx: Any, session_id: str) -> None:
@@ -58,7 +39,7 @@ def die_inside(tx: Any, session_id: str) -> None:
     die()
 
 
-def main(path: str, session_id: str, moment: str) -> None:
+def claim(path: str, session_id: str, moment: str) -> None:
     store = palaver.open(path)
     if moment == "inside":
         from palaver.core.read import previews
@@ -69,5 +50,4 @@ def main(path: str, session_id: str, moment: str) -> None:
 
 
 if __name__ == "__main__":
-    plant_from_environment()
-    main(*sys.argv[1:])
+    play()

@@ -8,16 +8,11 @@ from __future__ import annotations
 
 import json
 import shutil
-import signal
-import subprocess
-import sys
-import threading
-from collections.abc import Iterator
-from contextlib import closing, contextmanager
 from pathlib import Path
 from typing import Any
 
-import apsw
+from ..tools.puppet import Puppet
+from ..tools.sql import query
 
 ROOT = Path(__file__).parent.parent.parent
 PATIENCE = 120.0
@@ -28,30 +23,6 @@ Part = dict[str, Any]
 # ---------------------------------------------------------------- plain SQL
 
 
-@contextmanager
-def sql(path: str | Path) -> Iterator[apsw.Connection]:
-    """A connection that can only read, and knows nothing of Palaver."""
-    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:
-        yield connection
-
-
-def query(path: str | Path, text: str, *params: Any) -> list[tuple[Any, ...]]:
-    with sql(path) as connection:
-        return connection.execute(text, params).fetchall()
-
-
-def one(path: str | Path, text: str, *params: Any) -> Any:
-    """The only value of the only row."""
-    ((value,),) = query(path, text, *params)
-    return value
-
-
-def execute(path: str | Path, text: str, *params: Any) -> None:
-    """What another program does to the file."""
-    with closing(apsw.Connection(str(path))) as connection:
-        connection.execute(text, params)
-
-
 def part_rows(path: str | Path, message_id: str) -> list[Part]:
     found = query(path, 'SELECT data_json FROM chat_parts WHERE message_id = ? ORDER BY "index"', message_id)
     return [json.loads(row[0]) for row in found]
@@ -60,74 +31,26 @@ def part_rows(path: str | Path, message_id: str) -> list[Part]:
 # ---------------------------------------------------------------- processes
 
 
-class Child:
-    """A process that runs one of the workloads of support_saving_child."""
+class Child(Puppet):
+    """A process that runs one of the jobs of support_saving_child, and everything it has said."""
 
-    def __init__(self, workload: str, path: str | Path, **options: Any) -> None:
-        said = json.dumps({"workload": workload, "path": str(path), **options})
-        self._process = subprocess.Popen(
-            [sys.executable, "-m", "tests.promises.support_saving_child", said],
-            cwd=ROOT,
-            stdin=subprocess.PIPE,
-            stdout=subprocess.PIPE,
-        )
-        self._alarm = threading.Timer(PATIENCE, self._process.kill)
-        self._alarm.start()
+    def __init__(self, job: str, path: str | Path, **options: Any) -> None:
         self.lines: list[dict[str, Any]] = []
+        super().__init__("tests.promises.support_saving_child", job, path=str(path), **options)
 
-    def __enter__(self) -> Child:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.kill()
-
-    def read(self) -> dict[str, Any] | None:
-        """The next line; None when the process is gone."""
-        assert self._process.stdout is not None
-        text = self._process.stdout.readline()
-        if not text.endswith(b"\n"):
-            return None
-        self.lines.append(json.loads(text))
+    def _value(self, line: str) -> Any:
+        self.lines.append(json.loads(line))
         return self.lines[-1]
 
     def read_done(self, count: int) -> None:
         """Wait until so many calls have returned."""
         while count:
-            line = self.read()
-            assert line is not None, f"the writer ended early: {self.lines[-3:]}"
-            count -= "done" in line
-
-    def read_all(self) -> list[dict[str, Any]]:
-        while self.read() is not None:
-            pass
-        return self.lines
-
-    def go_on(self) -> None:
-        """Let a writer that goes in step with us write the next piece."""
-        assert self._process.stdin is not None
-        self._process.stdin.write(b"\n")
-        self._process.stdin.flush()
+            count -= "done" in self.hear()
 
     def kill(self) -> list[dict[str, Any]]:
         """kill -9, now; everything it said until then."""
-        if self._process.returncode is None:
-            self._process.send_signal(signal.SIGKILL)
-            self.read_all()
-            self._close()
+        super().kill()
         return self.lines
-
-    def finish(self) -> list[dict[str, Any]]:
-        """Let it come to its end."""
-        self.read_all()
-        assert self._close() == 0, "the writer failed"
-        return self.lines
-
-    def _close(self) -> int:
-        for pipe in (self._process.stdin, self._process.stdout):
-            assert pipe is not None
-            pipe.close()
-        self._alarm.cancel()
-        return self._process.wait(PATIENCE)
 
 
 # ---------------------------------------------------------------- what was said to have been written
@@ -261,9 +184,9 @@ class Wreck:
         return Wreck(target, self.lines)
 
 
-def wreck(folder: Path, calls: int, seed: int) -> Wreck:
+def wreck(folder: Path, calls: int, seed: int, **options: Any) -> Wreck:
     """Kill a chattering writer some time after its n-th call returned."""
     folder.mkdir()
-    with Child("chatter", folder / "talks.db", seed=seed) as child:
+    with Child("chatter", folder / "talks.db", seed=seed, **options) as child:
         child.read_done(calls)
         return Wreck(folder, child.kill())

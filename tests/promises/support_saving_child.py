@@ -1,36 +1,40 @@
-"""What the processes do that get killed: `python -m tests.promises.support_saving_child '{"workload": …}'`."""
+"""What the processes do that get killed: the jobs of `python -m tests.promises.support_saving_child`.
+
+A job reports every call: `do` before it, `done` when it returned."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-import signal
 import sys
+import time
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from typing import Any, NoReturn
 
 import palaver
 
+from ..tools.actor import act  # noqa: F401  a job
+from ..tools.chunks import STEP, STEP_ENDS, Chunk, call, delta, metadata, result, user
+from ..tools.chunks import text as whole_text
+from ..tools.puppet import die, play, say
 from . import support_power
-from .sabotage import plant_from_environment
 
-Options = dict[str, Any]
-Chunk = dict[str, Any]
+ENDS = {"chunk": set[str](), "step": {"finish-step", "finish"}, "turn": {"finish"}}
 
 
-def say(**line: Any) -> None:
-    os.write(1, json.dumps(line).encode() + b"\n")
+def do(verb: str, **more: Any) -> None:
+    say({"do": verb, **more})
 
 
-def die() -> NoReturn:
-    os.kill(os.getpid(), signal.SIGKILL)
-    raise AssertionError
+def done(verb: str, **more: Any) -> None:
+    say({"done": verb, **more})
 
 
 def park() -> NoReturn:
     """Stay alive and do nothing until somebody ends us."""
-    say(done="parked")
+    done("parked")
     sys.stdin.read()
     die()
 
@@ -43,7 +47,7 @@ def answer(number: int, chance: random.Random) -> Iterator[list[Chunk]]:
     yield [{"type": "start", "messageId": f"answer-{number}"}]
     used = 0
     for step in range(chance.randint(1, 3)):
-        yield [{"type": "start-step"}]
+        yield [STEP]
         yield from text(f"{number}.{step}", chance)
         if chance.random() < 0.7:
             yield from tool(f"call-{number}.{step}", chance)
@@ -51,7 +55,7 @@ def answer(number: int, chance: random.Random) -> Iterator[list[Chunk]]:
             yield [{"type": "data-note", "data": {"at": f"{number}.{step}", "n": [1, 2.5, None]}}]
         used += chance.randint(1, 50)
         usage = {"input": used * 3, "output": used, "cache_read": used * 7}
-        yield [{"type": "message-metadata", "messageMetadata": {"usage": usage}}, {"type": "finish-step"}]
+        yield [metadata(usage=usage), STEP_ENDS]
     yield [{"type": "finish", "finishReason": "stop"}]
 
 
@@ -73,109 +77,148 @@ def tool(call: str, chance: random.Random) -> Iterator[list[Chunk]]:
         yield [{"type": "tool-output-error", "toolCallId": call, "errorText": f"no {call}"}]
 
 
-# ---------------------------------------------------------------- workloads
+# ---------------------------------------------------------------- jobs
 
 
-def chatter(options: Options) -> None:
+def chatter(path: str, seed: int, **options: Any) -> None:
     """Turn after turn, for ever; every call reported."""
-    chance = random.Random(options["seed"])
-    store = palaver.open(options["path"])
-    session = store.sessions.create(agent="chatter")
-    say(done="create", session=session.id)
-    number = 0
-    while True:
-        number += 1
-        said = f"question {number}"
-        say(do="begin", said=said)
-        turn = session.turn(said)
-        say(done="begin", turn=turn.id)
+    chance = random.Random(seed)
+    session = palaver.open(path, **options).sessions.create(agent="chatter")
+    done("create", session=session.id)
+    for number in range(1, 1_000_000):
+        do("begin", said=f"question {number}")
+        turn = session.turn(f"question {number}")
+        done("begin", turn=turn.id)
         for chunks in answer(number, chance):
-            say(do="append", chunks=chunks)
+            do("append", chunks=chunks)
             turn.append(chunks)
-            say(done="append")
-        say(do="seal")
+            done("append")
+        do("seal")
         turn.seal()
-        say(done="seal")
+        done("seal")
 
 
-def model_stub(options: Options) -> None:
+def pour(path: str, pause: float, **options: Any) -> None:
+    """One text without end; when each piece was given, and when it was taken."""
+    turn = palaver.open(path, **options).sessions.create(agent="pouring").turn("talk")
+    turn.append([STEP, {"type": "text-start", "id": "t"}])
+    done("begin", turn=turn.id)
+    for number in range(1_000_000):
+        before = time.monotonic()
+        turn.write(delta(f"piece {number} 漢字\n"))
+        done("write", before=before, after=time.monotonic())
+        time.sleep(pause)
+
+
+def model_stub(path: str, verb: str, said: str) -> None:
     """Ask a model, and die in the moment in which it is called."""
-    store = palaver.open(options["path"])
-    session = store.sessions.create(agent="asker")
+    session = palaver.open(path).sessions.create(agent="asker")
     session.commit([{"role": "user", "content": "before"}, {"role": "assistant", "content": "earlier answer"}])
     verbs: dict[str, Callable[[], palaver.Turn]] = {
-        "text": lambda: session.turn(options["said"]),
-        "message": lambda: session.turn({"role": "user", "parts": [{"type": "text", "text": options["said"]}]}),
-        "edit": lambda: session.edit(session.messages()[0]["id"], options["said"]),
+        "text": lambda: session.turn(said),
+        "message": lambda: session.turn(user(said)),
+        "edit": lambda: session.edit(session.messages()[0]["id"], said),
     }
-    verbs[options["verb"]]()
-    say(done="called", session=session.id)  # this is the model: it has the prompt now
+    verbs[verb]()
+    done("called", session=session.id)  # this is the model: it has the prompt now
     die()
 
 
-def script(options: Options) -> None:
+def script(path: str, turns: list[list[list[Chunk]]], usage: Any = None, stays: bool = False) -> None:
     """Append what is asked for, then die or stay."""
-    store = palaver.open(options["path"])
-    session = store.sessions.create(agent="scripted")
-    turns = [session.turn(f"question {n}") for n in range(len(options["turns"]))]
-    say(done="begin", session=session.id, turns=[turn.id for turn in turns])
-    for turn, calls in zip(turns, options["turns"], strict=True):
+    session = palaver.open(path).sessions.create(agent="scripted")
+    begun = [session.turn(f"question {n}") for n in range(len(turns))]
+    done("begin", session=session.id, turns=[turn.id for turn in begun])
+    for turn, calls in zip(begun, turns, strict=True):
         for chunks in calls:
             turn.append(chunks)
-        if "usage" in options:
-            turn.usage(**options["usage"])
-    park() if options.get("park") else die()
+        if usage is not None:
+            turn.usage(**usage)
+    park() if stays else die()
 
 
-def stream(options: Options) -> None:
+def stream(path: str, pieces: list[str], in_step: bool) -> None:
     """One long text, each piece reported when it is kept; in step, the next one only when somebody asked for it."""
-    store = palaver.open(options["path"])
+    store = palaver.open(path)
     session = store.sessions.create(agent="streamer")
     with session.turn("talk to me") as turn:
-        turn.append([{"type": "start-step"}, {"type": "text-start", "id": "t"}])
-        say(done="create", session=session.id)
-        for piece in options["pieces"]:
-            if options["in_step"]:
+        turn.append([STEP, {"type": "text-start", "id": "t"}])
+        done("create", session=session.id)
+        for piece in pieces:
+            if in_step:
                 sys.stdin.readline()
-            turn.write({"type": "text-delta", "id": "t", "delta": piece})
-            say(done="write")
+            turn.write(delta(piece))
+            done("write")
         turn.write({"type": "text-end", "id": "t"})
-        say(done="write")
+        done("write")
         turn.write({"type": "finish"})
     store.close()
 
 
-def commits(options: Options) -> None:
+def commits(path: str, session: str, wins: int) -> None:
     """Win a number of races for the head of a session."""
-    store = palaver.open(options["path"])
-    session = store.sessions.get(options["session"])
-    wins = 0
-    while wins < options["wins"]:
+    store = palaver.open(path)
+    talk, won = store.sessions.get(session), 0
+    while won < wins:
         try:
-            session.commit(f"{os.getpid()} {wins}", expected=session.revision)
-            wins += 1
-            say(done="commit")
+            talk.commit(f"{os.getpid()} {won}", expected=talk.revision)
+            won += 1
+            done("commit")
         except palaver.HeadConflict:
             pass
     store.close()
 
 
-def walks(options: Options) -> None:
+def walks(path: str, session: str) -> None:
     """Look for a session's family."""
-    store = palaver.open(options["path"])
-    session = store.sessions.get(options["session"])
-    say(done="walk", ancestors=session.ancestors()[:10], descendants=session.descendants()[:10])
-    store.close()
+    with palaver.open(path) as store:
+        talk = store.sessions.get(session)
+        done("walk", ancestors=talk.ancestors()[:10], descendants=talk.descendants()[:10])
 
 
-def power(options: Options) -> None:
-    """Every kind of write, over a file system that keeps a log of what reached the disk."""
-    support_power.record(options["path"], options["log"], options["durability"], options["turns"])
+# ---------------------------------------------------------------- over a file system that keeps a log
 
 
-WORKLOADS = {work.__name__: work for work in (chatter, model_stub, script, stream, commits, walks, power)}
+def power(path: str, log: str, durability: str, turns: int) -> None:
+    """Every kind of write, and what reached the disk."""
+    support_power.record(path, log, durability, turns)
+
+
+def power_of_a_policy(path: str, log: str, options: dict[str, Any], turns: int) -> None:
+    """The same with a save policy."""
+    palaver_open = palaver.open
+    palaver.open = lambda *given, **named: palaver_open(*given, **{**named, **options, "trim_after": 1e9})
+    recorder = support_power.Recorder(path, "boundary")
+    session = recorder.store.sessions.create(agent="cut")
+    recorder.did(boundary=True)
+    for number in range(turns):
+        _power_turn(recorder, session, number, ENDS[options["save_on"]])
+    Path(log).write_text(json.dumps(recorder.log))
+    recorder.close()
+
+
+def _power_turn(recorder: support_power.Recorder, session: palaver.Session, number: int, ends: set[str]) -> None:
+    turn = session.turn(f"question {number}")
+    recorder.did(boundary=True)
+    for step in range(2):
+        for chunk in _power_step(f"call-{number}.{step}"):
+            turn.write(chunk)
+            recorder.did(boundary=chunk["type"] in ends)
+    turn.write({"type": "finish"})
+    recorder.did(boundary="finish-step" not in ends)  # else the steps were saved before, and it is not a boundary
+    turn.seal()
+    recorder.did(boundary=True)
+
+
+def _power_step(name: str) -> list[Chunk]:
+    return [
+        STEP,
+        *whole_text([f"{name} {n} " * 30 for n in range(4)], name),
+        call(name),
+        result(name, name),
+        STEP_ENDS,
+    ]
+
 
 if __name__ == "__main__":
-    plant_from_environment()
-    given = json.loads(sys.argv[1])
-    WORKLOADS[given["workload"]](given)
+    play()

@@ -1,12 +1,7 @@
-"""What the promises about tables, ids and order share: a session's whole life, a judge in SQL, other processes."""
+"""What the promises about tables, ids and order share: a session's whole life, and clocks."""
 
 from __future__ import annotations
 
-import subprocess
-import sys
-from collections.abc import Iterator
-from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 import apsw
@@ -15,48 +10,18 @@ import pytest
 import palaver
 from palaver.base import clock, ids
 
-ROOT = Path(__file__).parents[2]
-CHILD_SECONDS = 120
-_CHILD = "import sys; from tests.promises.sabotage import plant_from_environment; plant_from_environment()\n"
+from ..tools.sql import query, reading, writing
 
 QUESTION = {"role": "user", "parts": [{"type": "text", "text": "What is it?"}]}
 ANSWER = {"role": "assistant", "parts": [{"type": "text", "text": "This."}]}
 TABLES = ("chat_sessions", "chat_messages", "chat_parts")
 
 
-# ---------------------------------------------------------------- the judge
+# ---------------------------------------------------------------- plain SQL
 
 
-@contextmanager
-def judge(path: str) -> Iterator[apsw.Connection]:
-    """A read-only connection that knows nothing of Palaver."""
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    connection.set_busy_timeout(10_000)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    with judge(path) as connection:
-        return connection.execute(sql, params).fetchall()
-
-
-def first_column(path: str, sql: str, *params: Any) -> list[Any]:
-    return [row[0] for row in ask(path, sql, *params)]
-
-
-@contextmanager
-def another_program(path: str) -> Iterator[apsw.Connection]:
-    """A connection that writes the file without our code."""
-    connection = apsw.Connection(path)
-    connection.set_busy_timeout(10_000)
-    connection.execute("PRAGMA foreign_keys=ON")
-    try:
-        yield connection
-    finally:
-        connection.close()
+def no_rows(path: str, sql: str) -> None:
+    assert query(path, sql) == [], sql
 
 
 def plan(connection: apsw.Connection, sql: str, names: tuple[str, ...] = ()) -> list[str]:
@@ -67,7 +32,7 @@ def plan(connection: apsw.Connection, sql: str, names: tuple[str, ...] = ()) -> 
 
 def indexes_of(path: str, table: str) -> list[tuple[str, ...]]:
     """The column lists that the catalogue has whole indexes on."""
-    with judge(path) as db:
+    with reading(path) as db:
         names = [row[1] for row in db.execute(f"PRAGMA index_list({table})").fetchall() if not row[4]]
         return [tuple(row[2] for row in db.execute(f'PRAGMA index_info("{name}")').fetchall()) for name in names]
 
@@ -177,7 +142,7 @@ def _move_about(session: palaver.Session) -> None:
 
 
 def _write_as_another_program(store: palaver.Store, session: palaver.Session) -> None:
-    with another_program(store.path) as db:
+    with writing(store.path, foreign_keys=True) as db:
         newest = db.execute("SELECT max(created_at) FROM chat_messages").fetchone()[0]
         add_message(db, session.id, "msg_foreign", max(clock.now_ms(), newest + 1))
     session.adopt()
@@ -226,51 +191,3 @@ def freeze_clock(patch: pytest.MonkeyPatch, ms: int) -> Clock:
     patch.setattr(clock, "_now_ns", frozen)
     patch.setattr(ids, "_last", 0)
     return frozen
-
-
-def start(code: str, *args: str) -> subprocess.Popen[str]:
-    """Another process that runs this code; `sys.argv[1:]` are the arguments. A planted break is in it too."""
-    return subprocess.Popen(
-        [sys.executable, "-c", _CHILD + code, *args],
-        cwd=ROOT,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.PIPE,
-        text=True,
-    )
-
-
-def finish(process: subprocess.Popen[str], said: str = "") -> str:
-    """What it printed, once it has ended well."""
-    try:
-        printed, complaint = process.communicate(said, timeout=CHILD_SECONDS)
-    except subprocess.TimeoutExpired:
-        process.kill()
-        process.communicate()
-        raise
-    assert process.returncode == 0, complaint
-    return printed
-
-
-def elsewhere(code: str, *args: str) -> str:
-    """Run code in another process and wait for it."""
-    return finish(start(code, *args))
-
-
-def together(code: str, argument_lists: list[tuple[str, ...]]) -> list[str]:
-    """The same code in several processes at once: each waits at `input()` until all are ready (they print a line)."""
-    processes = [start(code, *args) for args in argument_lists]
-    try:
-        for process in processes:
-            assert process.stdout is not None
-            assert process.stdout.readline() == "ready\n", finish(process)
-        for process in processes:
-            assert process.stdin is not None
-            process.stdin.write("go\n")
-            process.stdin.flush()
-        return [finish(process) for process in processes]
-    finally:
-        for process in processes:
-            if process.poll() is None:
-                process.kill()
-                process.communicate()

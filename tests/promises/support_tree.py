@@ -11,6 +11,8 @@ from typing import Any
 
 import palaver
 
+from ..tools.talk import texts
+
 
 def answers(turn: palaver.Turn, text: str, tokens: int = 0) -> None:
     """Stream one text, tell its usage and seal."""
@@ -21,10 +23,6 @@ def answers(turn: palaver.Turn, text: str, tokens: int = 0) -> None:
     if tokens:
         turn.usage(input=tokens, output=tokens * 2, reasoning=1, cache_read=tokens * 3, cache_write=2)
     turn.seal()
-
-
-def texts(session: palaver.Session) -> list[str]:
-    return [part["text"] for message in session.messages() for part in message["parts"] if part["type"] == "text"]
 
 
 class Walk:

@@ -7,19 +7,14 @@ known too.
 
 from __future__ import annotations
 
-import json
-import os
-from bisect import bisect_left
 from collections import Counter
 from collections.abc import Iterator
-from contextlib import contextmanager
-from itertools import accumulate
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any
 
-import apsw
-
-from ..workers import Crew
+from ..tools.puppet import Crew
+from ..tools.races import Asked, out_of_order, read_notes
+from ..tools.sql import reading
 
 CREW = Crew("tests.promises.support_writers_child")
 PIECES = 3  # messages of a commit: all of them are there, or none
@@ -28,40 +23,7 @@ PIECES = 3  # messages of a commit: all of them are there, or none
 # ---------------------------------------------------------------- plain SQL
 
 
-@contextmanager
-def judge(path: str) -> Iterator[apsw.Connection]:
-    connection = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    connection.set_busy_timeout(10_000)
-    try:
-        yield connection
-    finally:
-        connection.close()
-
-
-def ask(path: str, sql: str, *params: Any) -> list[tuple[Any, ...]]:
-    with judge(path) as connection:
-        return connection.execute(sql, params).fetchall()
-
-
-def wal_size(path: str) -> int:
-    """Without opening it: closing a file of the database drops the locks of whoever has it open in this process."""
-    try:
-        return os.stat(path + "-wal").st_size
-    except FileNotFoundError:
-        return 0
-
-
 # ---------------------------------------------------------------- the history of a race
-
-
-class Asked(NamedTuple):
-    """One commit: who asked for it, on which revision, when, and how it ended (None: nobody knows)."""
-
-    who: str
-    expected: int
-    began: float
-    ended: float
-    outcome: str | None
 
 
 def commit_of(who: str) -> list[dict[str, Any]]:
@@ -79,7 +41,7 @@ class Race:
         self.outcomes = Counter(asked.outcome for asked in history)
 
     def problems(self) -> list[str]:
-        return [*self._landed(), *self._told(), *self._order()]
+        return [*self._landed(), *self._told(), *out_of_order(self.history)]
 
     def _landed(self) -> Iterator[str]:
         """Every revision was won by one commit, which is there whole; nothing else is there."""
@@ -103,20 +65,11 @@ class Race:
             if asked.outcome == "lost" and at is not None:
                 yield f"{asked.who} lost, and landed at {at}"
 
-    def _order(self) -> Iterator[str]:
-        """Who began after another was told that it won, came after it."""
-        won = sorted((a for a in self.history if a.outcome == "won"), key=lambda a: a.ended)
-        ends, highest = [a.ended for a in won], list(accumulate((a.expected for a in won), max))
-        for asked in won:
-            before = bisect_left(ends, asked.began)
-            if before and highest[before - 1] > asked.expected:
-                yield f"{asked.who} began after revision {highest[before - 1] + 1}, and won {asked.expected + 1}"
-
 
 def race_of(path: str, session_id: str, folder: Path) -> Race:
     """A race between processes, from the notes that they left and from the file."""
-    history = [asked for notes in folder.glob("notes-*") for asked in _read_notes(notes)]
-    with judge(path) as db:
+    history, _ = read_notes(folder)
+    with reading(path) as db:
         moves = db.execute(MOVES, (session_id,)).fetchall()
         written = db.execute("SELECT data_json ->> '$.text' FROM chat_parts").fetchall()
     return Race(history, [(int(a), str(b)) for a, b in moves], [str(row[0]) for row in written])
@@ -127,15 +80,3 @@ SELECT r.revision, p.data_json ->> '$.text' FROM reflog r
   JOIN turn_entries e ON e.turn_id = r.turn_id AND e.kind = 'message' JOIN chat_parts p ON p.message_id = e.ref
  WHERE r.session_id = ? AND r.revision > 0
 """
-
-
-def _read_notes(notes: Path) -> Iterator[Asked]:
-    began: dict[str, tuple[int, float]] = {}
-    for line in notes.read_text().splitlines():
-        kind, who, expected, at = json.loads(line)
-        if kind == "asked":
-            began[who] = (expected, at)
-        else:
-            yield Asked(who, *began.pop(who), at, kind)
-    for who, (expected, at) in began.items():  # it was killed: nobody was told
-        yield Asked(who, expected, at, at, None)

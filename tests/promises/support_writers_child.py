@@ -1,32 +1,21 @@
-"""What processes that write against each other do: `python -m tests.promises.support_writers_child '{"job": …}'`."""
+"""What processes that write against each other do: the jobs of `python -m tests.promises.support_writers_child`."""
 
 from __future__ import annotations
 
-import json
-import os
 import random
-import sys
 import time
 from collections.abc import Callable
-from typing import Any
 
 import apsw
 
 import palaver
 from palaver.base import clock
 
-from .sabotage import plant_from_environment
-from .support_writers import PIECES, commit_of, judge
-
-
-def ready() -> None:
-    print("ready", flush=True)
-    sys.stdin.readline()
-
-
-def say(**report: Any) -> None:
-    print(json.dumps(report), flush=True)
-
+from ..load.jobs import open_files  # noqa: F401  a job of these processes, too
+from ..tools.puppet import Report, heard, play, ready, say
+from ..tools.races import Notes
+from ..tools.sql import reading
+from .support_writers import PIECES, commit_of
 
 # ---------------------------------------------------------------- a race for the head
 
@@ -47,27 +36,22 @@ def compete(session: palaver.Session, me: str, chance: random.Random, target: in
 
 def race(
     path: str, session: str, me: str, notes: str, seed: int, target: int, frozen: int = 0, durability: str = "boundary"
-) -> None:
+) -> Report:
     if frozen:
         clock._now_ns = lambda: frozen * 1_000_000
     store = palaver.open(path, durability=durability)
-    file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def note(kind: str, who: str, expected: int) -> None:
-        os.write(file, json.dumps([kind, who, expected, time.monotonic()]).encode() + b"\n")
-
     ready()
-    compete(store.sessions.get(session), me, random.Random(seed), target, note)
+    compete(store.sessions.get(session), me, random.Random(seed), target, Notes(notes).write)
     store.close()
-    say(done=me)
+    return {"done": me}
 
 
 # ---------------------------------------------------------------- writers, and others that hold a lock
 
 
-def write(path: str, me: str, seconds: float, streams: bool = False) -> None:
+def write(path: str, me: str, seconds: float, streams: bool = False) -> Report:
     """Turn after turn, whole or, with `streams`, every third streamed. Where the file stood at each asking."""
-    with judge(path) as db, palaver.open(path) as store:
+    with reading(path) as db, palaver.open(path) as store:
         session = store.sessions.create(me)
         stood, errors, number = [], [], 0
         ready()
@@ -82,7 +66,7 @@ def write(path: str, me: str, seconds: float, streams: bool = False) -> None:
             except palaver.PalaverError as error:
                 errors.append(repr(error))
             number += 1
-    say(me=me, session=session.id, stood=stood, errors=errors)
+    return {"me": me, "session": session.id, "stood": stood, "errors": errors}
 
 
 def stream(session: palaver.Session, said: str) -> None:
@@ -92,7 +76,7 @@ def stream(session: palaver.Session, said: str) -> None:
             turn.write({"type": "text-delta", "id": "t", "delta": word})
 
 
-def intrude(path: str, seconds: float) -> None:
+def intrude(path: str, seconds: float) -> Report:
     """Another program, which knows SQLite's lock but not our line: it holds the lock for some milliseconds, often."""
     chance, held = random.Random(1), 0
     db = apsw.Connection(path)
@@ -106,10 +90,10 @@ def intrude(path: str, seconds: float) -> None:
         db.execute("COMMIT")
         held += 1
         time.sleep(chance.uniform(0.0, 0.005))
-    say(held=held)
+    return {"held": held}
 
 
-def hold(path: str, how: str) -> None:
+def hold(path: str, how: str) -> Report:
     """Stay in the middle of a transaction until a line comes: of ours, of another program, or one that only reads."""
     if how == "ours":
         with palaver.open(path) as store, store.db.write() as tx:
@@ -122,34 +106,22 @@ def hold(path: str, how: str) -> None:
         ready()
         assert db.execute("SELECT count(*) FROM chat_messages").fetchall() == before
         db.execute("ROLLBACK")
-    say(done=how)
+    return {"done": how}
 
 
 def look(path: str) -> None:
-    """Take a snapshot with every line that comes, let go of it with the next; an empty one ends it."""
+    """Take a snapshot with every word that comes, let go of it with the next."""
     db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     ready()
-    while sys.stdin.readline() != "\n":
+    for _ in heard():
         if db.in_transaction:
             db.execute("COMMIT")
         else:
             db.execute("BEGIN; SELECT count(*) FROM chat_messages").fetchall()
-        print("ok", flush=True)
+        say("ok")
 
 
-def open_files() -> None:
-    """Open each of these as soon as it is named, and write to it."""
-    ready()
-    for place in iter(sys.stdin.readline, "\n"):
-        try:
-            with palaver.open(place.rstrip("\n")) as store:
-                store.sessions.create("opener").commit("I was here")
-            print("ok", flush=True)
-        except Exception as error:
-            print(repr(error), flush=True)
-
-
-def watch(path: str, session: str, until: int) -> None:
+def watch(path: str, session: str, until: int) -> Report:
     """Read a session again and again until its head has moved so often: reads that were not of one moment."""
     reads, seen, halves = 0, 0, []
     with palaver.open(path) as store:
@@ -163,14 +135,8 @@ def watch(path: str, session: str, until: int) -> None:
             if texts != whole or len(texts) < seen or newest != 1 + len(names):
                 halves.append((newest, texts[-2 * PIECES :]))
             reads, seen = reads + 1, len(texts)
-    say(reads=reads, halves=halves[:5])
+    return {"reads": reads, "halves": halves[:5]}
 
-
-JOBS: dict[str, Callable[..., None]] = {
-    job.__name__: job for job in (race, write, intrude, hold, look, open_files, watch)
-}
 
 if __name__ == "__main__":
-    plant_from_environment()
-    given = json.loads(sys.argv[1])
-    JOBS[given.pop("job")](**given)
+    play()

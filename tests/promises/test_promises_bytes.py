@@ -8,8 +8,8 @@ from typing import Any
 
 import palaver
 
-from .sabotage import broken_by
-from .support_schema import first_column
+from ..tools.planting import broken_by
+from ..tools.sql import column
 
 
 @broken_by("parts_are_encoded_again")
@@ -24,7 +24,7 @@ def test_promise_018_ten_thousand_parts_come_back_byte_for_byte(store: palaver.S
         "SELECT p.data_json FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id"
         ' ORDER BY m.created_at, p."index"'
     )
-    assert first_column(store.path, order) == given
+    assert column(store.path, order) == given
     assert _exact(session.messages_json(), "parts") == [_exactly(part) for part in given]
 
 
@@ -35,7 +35,7 @@ def test_promise_018_what_streams_in_keeps_its_bytes(store: palaver.Store) -> No
     with session.turn("q") as turn:
         for place, value in enumerate(values):
             turn.write(f'{{"type":"data-x","id":"{place}","data":{value}}}')
-    stored = first_column(
+    stored = column(
         store.path, 'SELECT data_json FROM chat_parts WHERE message_id = ? ORDER BY "index"', turn.message_id
     )
     assert stored == [f'{{"type":"data-x","id":"{n}","data":{value}}}' for n, value in enumerate(values)]

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -13,18 +12,16 @@ import pytest
 import palaver
 from palaver.db.queries import Q
 
-from .sabotage import broken_by
+from ..tools.planting import broken_by
+from ..tools.puppet import elsewhere
+from ..tools.sql import column, query, reading, writing
 from .support_schema import (
     TABLES,
-    another_program,
-    ask,
     call,
-    elsewhere,
-    first_column,
     freeze_clock,
     indexes_of,
-    judge,
     live,
+    no_rows,
     plan,
     talk,
     waiting_turn,
@@ -45,24 +42,12 @@ YEAR_2020, YEAR_2527 = 1_577_836_800_000, 17_592_186_044_416
 HOUR = 3_600_000
 
 
-@pytest.fixture
-def lived(path: str) -> Iterator[str]:
-    """A file in which every verb was used, closed again."""
-    with palaver.open(path) as store:
-        live(store)
-    yield path
-
-
-def no_rows(path: str, sql: str) -> None:
-    assert ask(path, sql) == [], sql
-
-
 # ---------------------------------------------------------------- 7, 8, 9: JSON columns
 
 
 def test_promise_007_permissions_json_is_an_empty_list_and_never_null(lived: str) -> None:
-    assert first_column(lived, "SELECT DISTINCT permissions_json FROM chat_sessions") == ["[]"]
-    with another_program(lived) as db, pytest.raises(apsw.ConstraintError, match="NOT NULL"):
+    assert column(lived, "SELECT DISTINCT permissions_json FROM chat_sessions") == ["[]"]
+    with writing(lived, foreign_keys=True) as db, pytest.raises(apsw.ConstraintError, match="NOT NULL"):
         db.execute("UPDATE chat_sessions SET permissions_json = NULL")
 
 
@@ -72,8 +57,8 @@ def test_promise_008_metadata_json_is_an_empty_object_and_never_null(store: pala
     with session.turn("q") as turn:
         words(turn)
     for table, rows in (("chat_sessions", 1), ("chat_messages", 4)):
-        assert first_column(store.path, f"SELECT metadata_json FROM {table}") == ["{}"] * rows
-        with another_program(store.path) as db, pytest.raises(apsw.ConstraintError, match="NOT NULL"):
+        assert column(store.path, f"SELECT metadata_json FROM {table}") == ["{}"] * rows
+        with writing(store.path, foreign_keys=True) as db, pytest.raises(apsw.ConstraintError, match="NOT NULL"):
             db.execute(f"UPDATE {table} SET metadata_json = NULL")
 
 
@@ -83,11 +68,9 @@ def test_promise_008_metadata_json_is_an_object_after_every_verb(lived: str) -> 
 
 
 def test_promise_009_all_json_columns_hold_valid_json_after_every_verb(lived: str) -> None:
-    for table, column, kind in JSON_COLUMNS:
-        no_rows(
-            lived, f"SELECT {column} FROM {table} WHERE json_valid({column}) = 0 OR json_type({column}) <> '{kind}'"
-        )
-        assert ask(lived, f"SELECT count(*) FROM {table}")[0][0] > 5
+    for table, name, kind in JSON_COLUMNS:
+        no_rows(lived, f"SELECT {name} FROM {table} WHERE json_valid({name}) = 0 OR json_type({name}) <> '{kind}'")
+        assert query(lived, f"SELECT count(*) FROM {table}")[0][0] > 5
 
 
 def test_promise_009_values_at_the_edge_are_valid_json_or_refused(store: palaver.Store) -> None:
@@ -103,8 +86,8 @@ def test_promise_009_values_at_the_edge_are_valid_json_or_refused(store: palaver
         for depth in (999, 998):
             _request_approval(turn, depth)
     assert store.verify() == []
-    for table, column, _ in JSON_COLUMNS:
-        no_rows(store.path, f"SELECT {column} FROM {table} WHERE json_valid({column}) = 0")
+    for table, name, _ in JSON_COLUMNS:
+        no_rows(store.path, f"SELECT {name} FROM {table} WHERE json_valid({name}) = 0")
 
 
 def nested(depth: int) -> Any:
@@ -143,7 +126,7 @@ def test_promise_010_times_are_whole_milliseconds_and_updates_follow_creation(
         clock.ms = now + 1
         talk(session, "and later")
     _times_are_right(path)
-    assert ask(path, "SELECT updated_at FROM chat_sessions WHERE id = ?", session.id) == [(now + 1,)]
+    assert query(path, "SELECT updated_at FROM chat_sessions WHERE id = ?", session.id) == [(now + 1,)]
 
 
 def _times_are_right(path: str) -> None:
@@ -158,11 +141,11 @@ def test_promise_011_the_store_never_computes_a_cost(store: palaver.Store) -> No
     with session.turn("q", model="openai/gpt-5") as turn:
         words(turn)
         turn.usage(input=1_000_000, output=1_000_000)
-    assert ask(store.path, "SELECT cost_usd, total_tokens FROM chat_sessions") == [(0.0, 2_000_000)]
+    assert query(store.path, "SELECT cost_usd, total_tokens FROM chat_sessions") == [(0.0, 2_000_000)]
     with session.turn("q") as turn:
         turn.usage(output=1, cost_usd=0.25)
     session.commit([{"content": "q"}, {"role": "assistant", "content": "a", "metadata": {"usage": {"input": 9}}}])
-    assert ask(store.path, "SELECT cost_usd FROM chat_sessions") == [(0.25,)]
+    assert query(store.path, "SELECT cost_usd FROM chat_sessions") == [(0.25,)]
 
 
 # ---------------------------------------------------------------- 12, 13, 14: indexes
@@ -184,7 +167,7 @@ def test_promise_012_the_required_session_indexes_exist(lived: str) -> None:
     ],
 )
 def test_promise_012_the_listings_of_the_contract_use_them(lived: str, where: str, index: str) -> None:
-    with judge(lived) as db:
+    with reading(lived) as db:
         steps = plan(db, f"SELECT id, agent FROM chat_sessions WHERE {where}")
     assert steps == [f"SEARCH chat_sessions USING INDEX {index}"]
 
@@ -200,13 +183,13 @@ def test_promise_012_the_listings_of_the_contract_use_them(lived: str, where: st
 )
 def test_promise_012_our_own_lists_use_them(lived: str, name: str, index: str) -> None:
     query = getattr(Q, name)
-    with judge(lived) as db:
+    with reading(lived) as db:
         assert plan(db, query.text, query.names)[0] == f"SEARCH s USING INDEX {index}"
 
 
 def test_promise_013_the_required_message_index_exists_and_gives_the_order(lived: str) -> None:
     assert ("session_id", "created_at") in indexes_of(lived, "chat_messages")
-    with judge(lived) as db:
+    with reading(lived) as db:
         steps = plan(db, "SELECT id FROM chat_messages WHERE session_id = 's' ORDER BY created_at")
     assert steps == ["SEARCH chat_messages USING INDEX chat_messages_by_session (session_id=?)"]
 
@@ -219,7 +202,7 @@ def test_promise_014_the_required_part_indexes_exist_and_are_used(lived: str) ->
         "session_id = 's'": "chat_parts_by_session (session_id=?)",
         "tool_call_id = 'c'": "chat_parts_by_tool_call (tool_call_id=?)",
     }
-    with judge(lived) as db:
+    with reading(lived) as db:
         for where, index in used.items():
             steps = plan(db, f"SELECT data_json FROM chat_parts WHERE {where}")
             assert steps == [f"SEARCH chat_parts USING INDEX {index}"]

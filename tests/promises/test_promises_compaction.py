@@ -12,8 +12,8 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_schema import ask
+from ..tools.planting import broken_by
+from ..tools.sql import query
 from .support_tree import answers
 
 FORGED = {"type": "data-compaction", "data": {"summary": "forged"}}
@@ -75,7 +75,7 @@ class Life:
 
 
 def model_of(path: str, session: palaver.Session) -> Any:
-    ((text,),) = ask(path, "SELECT model_json FROM chat_sessions WHERE id = ?", session.id)
+    ((text,),) = query(path, "SELECT model_json FROM chat_sessions WHERE id = ?", session.id)
     return json.loads(text)
 
 
@@ -106,8 +106,8 @@ def test_promise_021_data_compaction_is_not_streamed_by_hand(store: palaver.Stor
                 turn.write(given)
         with pytest.raises(palaver.BadValue):
             turn.append([{"type": "start"}, FORGED])
-    assert ask(path, "SELECT 1 FROM chat_parts WHERE type = 'data-compaction'") == []
-    assert ask(path, "SELECT 1 FROM events WHERE data LIKE '%data-compaction%'") == []
+    assert query(path, "SELECT 1 FROM chat_parts WHERE type = 'data-compaction'") == []
+    assert query(path, "SELECT 1 FROM events WHERE data LIKE '%data-compaction%'") == []
 
 
 @broken_by("data_compaction_may_be_committed")
@@ -120,7 +120,7 @@ def test_promise_021_data_compaction_is_not_committed_by_hand(store: palaver.Sto
         for verb in verbs:
             with pytest.raises(palaver.BadValue):
                 verb(given)
-    assert ask(path, "SELECT 1 FROM chat_parts UNION ALL SELECT 1 FROM turns") == []
+    assert query(path, "SELECT 1 FROM chat_parts UNION ALL SELECT 1 FROM turns") == []
 
 
 # ---------------------------------------------------------------- 69: prompts
@@ -133,9 +133,9 @@ def test_promise_069_the_digest_of_a_prompt_is_the_sha256_of_its_bytes(store: pa
     for number, prompt in enumerate(prompts):
         say(session, str(number), system_prompt=prompt)
     rows = "SELECT metadata_json FROM chat_messages WHERE role = 'assistant' ORDER BY created_at"
-    named = [json.loads(text)["system_prompt_digest"] for (text,) in ask(path, rows)]
+    named = [json.loads(text)["system_prompt_digest"] for (text,) in query(path, rows)]
     assert named == [sha256(prompt.encode()).hexdigest() for prompt in prompts]
-    kept = dict(ask(path, "SELECT digest, body FROM system_prompts"))
+    kept = dict(query(path, "SELECT digest, body FROM system_prompts"))
     assert kept == {sha256(prompt.encode()).hexdigest(): prompt for prompt in set(prompts)}
 
 
@@ -159,7 +159,7 @@ def test_promise_101_the_walk_to_the_root_crosses_compactions(store: palaver.Sto
         say(session, str(number))
         session.compact(f"up to {number}")
         said += [("user", f"q{number}"), ("assistant", f"a{number}"), ("assistant", "")]
-    assert ask(path, WALKS + "SELECT id, n FROM walk WHERE parent_id IS NULL") == [(first, 11)]
+    assert query(path, WALKS + "SELECT id, n FROM walk WHERE parent_id IS NULL") == [(first, 11)]
     assert words(session.messages()) == said
 
 
@@ -167,10 +167,10 @@ def test_promise_101_the_walk_to_the_root_crosses_compactions(store: palaver.Sto
 def test_promise_101_every_walk_ends_at_a_root_as_deep_as_it_says(store: palaver.Store, path: str) -> None:
     Life(store, 40)
     wrong = WALKS + "SELECT * FROM walk WHERE depth < 1 OR (parent_id IS NULL) <> (depth = 1)"
-    assert ask(path, wrong) == []
+    assert query(path, wrong) == []
     roots = WALKS + "SELECT session_id FROM walk WHERE parent_id IS NULL"
-    assert sorted(ask(path, roots)) == sorted(ask(path, "SELECT session_id FROM heads WHERE turn_id IS NOT NULL"))
-    assert ask(path, "SELECT id FROM turns WHERE kind = 'compaction' AND parent_id IS NULL") == []
+    assert sorted(query(path, roots)) == sorted(query(path, "SELECT session_id FROM heads WHERE turn_id IS NOT NULL"))
+    assert query(path, "SELECT id FROM turns WHERE kind = 'compaction' AND parent_id IS NULL") == []
 
 
 # ---------------------------------------------------------------- 102: details
@@ -186,12 +186,12 @@ SELECT t.id AS turn_id, t.kind, p.data_json FROM turns t
 def test_promise_102_every_compaction_turn_has_its_details_and_only_those(store: palaver.Store, path: str) -> None:
     Life(store, 40)
     without = f"SELECT id FROM turns WHERE kind = 'compaction' EXCEPT SELECT turn_id FROM ({DETAILS})"
-    assert ask(path, without) == []
-    assert ask(path, f"SELECT turn_id FROM ({DETAILS}) WHERE kind <> 'compaction'") == []
+    assert query(path, without) == []
+    assert query(path, f"SELECT turn_id FROM ({DETAILS}) WHERE kind <> 'compaction'") == []
     twice = f"SELECT turn_id FROM ({DETAILS}) GROUP BY turn_id HAVING count(*) <> 1"
-    assert ask(path, twice) == []
+    assert query(path, twice) == []
     told = "json_type(data_json, '$.data.summary') = 'text'"
-    assert len(ask(path, f"SELECT 1 FROM ({DETAILS}) WHERE {told}")) == len(ask(path, DETAILS)) > 1
+    assert len(query(path, f"SELECT 1 FROM ({DETAILS}) WHERE {told}")) == len(query(path, DETAILS)) > 1
 
 
 # ---------------------------------------------------------------- 103: the context
@@ -265,17 +265,17 @@ SELECT s.turn_id FROM scopes s JOIN turns last ON last.id = s.through
 @broken_by("the_summary_claims_a_turn_that_is_kept")
 def test_promise_104_what_is_summarised_ends_right_before_what_is_kept(store: palaver.Store, path: str) -> None:
     Life(store, 40)
-    assert len(ask(path, SCOPES + "SELECT * FROM scopes")) > 1
-    assert ask(path, SCOPES + NOT_ABOVE.format("s.through")) == []
-    assert ask(path, SCOPES + NOT_ABOVE.format("s.first_kept") + " AND s.first_kept IS NOT NULL") == []
-    assert ask(path, SCOPES + NOT_ADJACENT) == []
-    assert ask(path, SCOPES + MISCOUNTED) == []
+    assert len(query(path, SCOPES + "SELECT * FROM scopes")) > 1
+    assert query(path, SCOPES + NOT_ABOVE.format("s.through")) == []
+    assert query(path, SCOPES + NOT_ABOVE.format("s.first_kept") + " AND s.first_kept IS NOT NULL") == []
+    assert query(path, SCOPES + NOT_ADJACENT) == []
+    assert query(path, SCOPES + MISCOUNTED) == []
     assert store.verify() == []
 
 
 @pytest.mark.long
 def test_promise_104_at_length(store: palaver.Store, path: str) -> None:
     Life(store, 2000)
-    assert ask(path, SCOPES + NOT_ABOVE.format("s.through")) == []
-    assert ask(path, SCOPES + NOT_ADJACENT) == []
+    assert query(path, SCOPES + NOT_ABOVE.format("s.through")) == []
+    assert query(path, SCOPES + NOT_ADJACENT) == []
     assert store.verify() == []

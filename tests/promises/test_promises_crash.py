@@ -15,19 +15,9 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import (
-    Told,
-    Wreck,
-    closed,
-    comparable,
-    last_usage,
-    one,
-    part_rows,
-    query,
-    shown,
-    wreck,
-)
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from .support_saving import Told, Wreck, closed, comparable, last_usage, part_rows, shown, wreck
 
 UNRESOLVED = "tool_state NOT IN ('output-available', 'output-error', 'output-denied')"
 

@@ -14,8 +14,8 @@ import palaver
 from palaver.db import migrate
 from palaver.db.queries import Q
 
-from .sabotage import broken_by
-from .support_saving import execute, query
+from ..tools.planting import broken_by
+from ..tools.sql import execute, query
 from .support_tree import Walk, answers
 
 # ---------------------------------------------------------------- names are literal

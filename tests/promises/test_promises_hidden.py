@@ -12,8 +12,9 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import one, query
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from ..tools.talk import say, texts
 
 VISIBLE = (
     "SELECT p.data_json ->> 'text' FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id "
@@ -22,17 +23,8 @@ VISIBLE = (
 HOME = VISIBLE.replace("AND m.metadata_json ->> 'hidden_at' IS NULL ", "")
 
 
-def say(session: palaver.Session, question: str, answer: str) -> None:
-    with session.turn(question) as turn:
-        answers(turn, answer)
-
-
 def answers(turn: palaver.Turn, text: str) -> None:
     turn.append([{"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": text}])
-
-
-def texts(session: palaver.Session) -> list[str]:
-    return [part["text"] for message in session.messages() for part in message["parts"]]
 
 
 @pytest.fixture

@@ -8,9 +8,10 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import execute, query
-from .support_tree import Walk, texts
+from ..tools.planting import broken_by
+from ..tools.sql import execute, query
+from ..tools.talk import texts
+from .support_tree import Walk
 
 LINES = "SELECT * FROM reflog WHERE session_id = ? ORDER BY seq"
 

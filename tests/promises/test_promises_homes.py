@@ -10,8 +10,10 @@ import pytest
 import palaver
 from palaver.db.queries import Q
 
-from .sabotage import broken_by
-from .support_schema import another_program, ask, call, elsewhere, first_column, judge, live, plan, talk, waiting_turn
+from ..tools.planting import broken_by
+from ..tools.puppet import elsewhere
+from ..tools.sql import column, query, reading, writing
+from .support_schema import call, live, plan, talk, waiting_turn
 
 MANY = 10_000
 
@@ -52,7 +54,7 @@ def _write_parts_elsewhere(store: palaver.Store, count: int) -> None:
 
 
 def _parts_of_call(path: str) -> list[tuple[str, int, str, str | None]]:
-    return ask(
+    return query(
         path,
         "SELECT message_id, \"index\", tool_state, data_json -> 'output' FROM chat_parts WHERE tool_call_id = ?"
         " ORDER BY rowid",
@@ -80,8 +82,8 @@ def test_promise_019_an_output_after_the_seal_is_kept_and_the_sealed_row_stays(p
 def test_promise_019_a_call_is_found_by_its_column_not_by_its_json(path: str) -> None:
     with palaver.open(path) as store:
         live(store)
-    assert ask(path, "SELECT id FROM chat_parts WHERE tool_call_id IS NOT (data_json ->> 'toolCallId')") == []
-    with judge(path) as db:
+    assert query(path, "SELECT id FROM chat_parts WHERE tool_call_id IS NOT (data_json ->> 'toolCallId')") == []
+    with reading(path) as db:
         steps = plan(db, "SELECT id FROM chat_parts WHERE tool_call_id = 'c'")
     assert steps == ["SEARCH chat_parts USING INDEX chat_parts_by_tool_call (tool_call_id=?)"]
 
@@ -94,19 +96,19 @@ def test_promise_022_a_part_is_in_the_session_of_its_message(path: str) -> None:
     with palaver.open(path) as store:
         live(store)
     assert (
-        ask(
+        query(
             path,
             "SELECT p.id FROM chat_parts p LEFT JOIN chat_messages m ON m.id = p.message_id"
             " WHERE m.session_id IS NULL OR p.session_id <> m.session_id",
         )
         == []
     )
-    assert ask(path, "SELECT count(DISTINCT session_id) FROM chat_parts") == [(6,)]
+    assert query(path, "SELECT count(DISTINCT session_id) FROM chat_parts") == [(6,)]
 
 
 def test_promise_023_no_verb_writes_to_the_columns_that_never_change(path: str) -> None:
     palaver.open(path).close()
-    with another_program(path) as db:
+    with writing(path, foreign_keys=True) as db:
         for table, columns in {"chat_messages": "id, session_id", "chat_parts": "id, session_id, message_id"}.items():
             db.execute(
                 f"CREATE TRIGGER keep_{table} BEFORE UPDATE OF {columns} ON {table}"
@@ -137,12 +139,12 @@ def test_promise_023_verify_names_a_row_that_was_moved_by_hand(store: palaver.St
     session, other = store.sessions.create("a"), store.sessions.create("a")
     talk(session)
     talk(other)
-    moved = first_column(store.path, f"SELECT id FROM {table} WHERE session_id = ? LIMIT 1", session.id)[0]
-    with another_program(store.path) as db:
+    moved = column(store.path, f"SELECT id FROM {table} WHERE session_id = ? LIMIT 1", session.id)[0]
+    with writing(store.path, foreign_keys=True) as db:
         db.execute(f"UPDATE {table} SET session_id = ? WHERE id = ?", (other.id, moved))
     assert moved in {p.where for p in store.verify() if p.rule == "home" and not p.copy}
     assert moved in {p.where for p in store.verify(fix=True) if p.rule == "home"}
-    assert first_column(store.path, f"SELECT session_id FROM {table} WHERE id = ?", moved) == [other.id]
+    assert column(store.path, f"SELECT session_id FROM {table} WHERE id = ?", moved) == [other.id]
 
 
 # ---------------------------------------------------------------- 26, 28: flat, by columns
@@ -151,14 +153,14 @@ def test_promise_023_verify_names_a_row_that_was_moved_by_hand(store: palaver.St
 def test_promise_026_parts_are_flat_and_sub_agents_hang_on_the_session(path: str) -> None:
     with palaver.open(path) as store:
         session = live(store)
-    columns = [row[1] for row in ask(path, "PRAGMA table_info(chat_parts)")]
+    columns = [row[1] for row in query(path, "PRAGMA table_info(chat_parts)")]
     assert columns == [
         *("id", "message_id", "session_id", "index", "type", "data_json", "tool_call_id", "tool_state"),
         *("created_at", "updated_at"),
     ]
-    keys = [(row[2], row[3]) for row in ask(path, "PRAGMA foreign_key_list(chat_parts)")]
+    keys = [(row[2], row[3]) for row in query(path, "PRAGMA foreign_key_list(chat_parts)")]
     assert keys == [("chat_messages", "message_id")]
-    spawned = ask(
+    spawned = query(
         path, "SELECT parent_id, relation FROM chat_sessions JOIN heads ON session_id = id WHERE agent = 'helper'"
     )
     assert spawned == [(session.id, "spawn")]
@@ -180,7 +182,7 @@ def test_promise_028_no_shipped_statement_looks_into_json() -> None:
 def test_promise_028_no_shipped_statement_scans_a_table_that_holds_json(path: str) -> None:
     with palaver.open(path) as store:
         live(store)
-    with judge(path) as db:
+    with reading(path) as db:
         found = {query.name: _scans(plan(db, query.text, query.names), query.text) for query in Q}
     assert {name: tables for name, tables in found.items() if tables and name not in WHOLE_STORE} == {}
     assert len(found) > 70

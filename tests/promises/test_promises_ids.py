@@ -9,8 +9,8 @@ from __future__ import annotations
 import heapq
 import json
 import re
-import threading
 from collections.abc import Iterator
+from contextlib import ExitStack
 from itertools import pairwise
 from pathlib import Path
 
@@ -19,8 +19,11 @@ import pytest
 import palaver
 from palaver.base import ids
 
-from .sabotage import broken_by
-from .support_schema import ask, finish, first_column, freeze_clock, judge, live, start, talk
+from ..tools.planting import broken_by
+from ..tools.puppet import Script, elsewhere
+from ..tools.sql import column, query, reading
+from ..tools.waiting import in_threads
+from .support_schema import freeze_clock, live, talk
 
 SHAPE = re.compile(r"[0-9a-f]{14}[0-9A-Za-z]{12}")
 BASE62 = set("0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz")
@@ -46,7 +49,7 @@ def test_promise_071_every_id_in_the_store_has_30_characters_and_the_shape(path:
     with palaver.open(path) as store:
         live(store)
     for table, prefix in PREFIXES.items():
-        found = [one for one in first_column(path, f"SELECT id FROM {table}") if "foreign" not in one]
+        found = [one for one in column(path, f"SELECT id FROM {table}") if "foreign" not in one]
         assert len(found) > 7
         for one in found:
             assert len(one) == 30 and one.startswith(prefix) and SHAPE.fullmatch(one[4:]), one
@@ -104,11 +107,7 @@ def test_promise_072_threads_share_one_order() -> None:
     def mint_many(own: list[str]) -> None:
         own.extend(ids.mint("msg_") for _ in range(10_000))
 
-    threads = [threading.Thread(target=mint_many, args=(own,)) for own in minted]
-    for thread in threads:
-        thread.start()
-    for thread in threads:
-        thread.join(60)
+    in_threads(mint_many, minted)
     assert all(rising(own) for own in minted)
     stamps = [one[4:18] for own in minted for one in own]
     assert len(set(stamps)) == 40_000
@@ -123,7 +122,7 @@ def test_promise_072_rows_of_one_process_sort_by_id_as_they_were_inserted(path: 
             clock.ms = FROZEN + offset
             talk(session)
     for table in ("chat_messages", "chat_parts"):
-        assert rising(first_column(path, f"SELECT id FROM {table} ORDER BY rowid"))
+        assert rising(column(path, f"SELECT id FROM {table} ORDER BY rowid"))
 
 
 def rising(minted: list[str]) -> bool:
@@ -159,8 +158,8 @@ def test_promise_075_a_conversation_across_the_wrap_keeps_its_order(path: str, f
             talk(session, f"at {offset}")
         said = [m["parts"][0]["text"] for m in session.messages() if m["role"] == "user"]
     assert said == ["at -60000", "at -1", "at 0", "at 60000"]
-    by_id = first_column(path, "SELECT id FROM chat_messages ORDER BY id")
-    assert by_id == first_column(path, "SELECT id FROM chat_messages ORDER BY created_at")
+    by_id = column(path, "SELECT id FROM chat_messages ORDER BY id")
+    assert by_id == column(path, "SELECT id FROM chat_messages ORDER BY created_at")
 
 
 # ---------------------------------------------------------------- 76: many processes
@@ -186,8 +185,9 @@ def test_promise_076_eight_processes_mint_a_million_each(tmp_path: Path) -> None
 
 def in_eight_processes(folder: Path, count: int) -> None:
     files = [folder / f"ids-{n}" for n in range(8)]
-    for process in [start(_MINT, str(file), str(count)) for file in files]:
-        finish(process)
+    with ExitStack() as stack:
+        for process in [stack.enter_context(Script(_MINT, str(file), str(count))) for file in files]:
+            process.finish()
     assert [next(lines(file))[:18] for file in files] == ["msg_1a3185c5000000"] * 8  # only the tails differ
     total, last = 0, ""
     for one in heapq.merge(*map(lines, files)):
@@ -203,7 +203,7 @@ def lines(file: Path) -> Iterator[str]:
 
 @broken_by("a_forked_child_keeps_its_parents_tails")
 def test_promise_076_a_forked_child_shares_no_tail_with_its_parent(tmp_path: Path) -> None:
-    printed = finish(start(_FORK))
+    (printed,) = elsewhere(_FORK)
     parent, child = json.loads(printed)
     assert len(set(parent) | set(child)) == 200
 
@@ -245,14 +245,14 @@ def test_promise_078_ids_with_mixed_case_tails_sort_by_their_bytes(path: str, mo
         while pages[-1].next:
             pages.append(store.sessions.list(limit=3, after=pages[-1].next))
     assert [info.id for page in pages for info in page.sessions] == wanted[::-1]
-    assert first_column(path, "SELECT id FROM chat_sessions ORDER BY id") == wanted
+    assert column(path, "SELECT id FROM chat_sessions ORDER BY id") == wanted
 
 
 @broken_by("ids_are_compared_without_case")
 def test_promise_078_every_key_of_every_table_is_compared_bytewise(path: str) -> None:
     palaver.open(path).close()
-    assert ask(path, "PRAGMA encoding") == [("UTF-8",)]
-    with judge(path) as db:
+    assert query(path, "PRAGMA encoding") == [("UTF-8",)]
+    with reading(path) as db:
         tables = [row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'").fetchall()]
         names = [row[1] for table in tables for row in db.execute(f'PRAGMA index_list("{table}")').fetchall()]
         collations = {row[4] for name in names for row in db.execute(f'PRAGMA index_xinfo("{name}")').fetchall()}

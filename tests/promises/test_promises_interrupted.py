@@ -12,8 +12,9 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import Child, closed, one, query
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from .support_saving import Child, closed
 
 STEP = [{"type": "start-step"}, {"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "hi"}]
 
@@ -29,7 +30,7 @@ def scripted(path: str, *turns: list[list[dict[str, Any]]], **options: Any) -> C
 @broken_by("user_message_is_kept_in_memory")
 def test_promise_047_a_user_message_is_persisted_before_it_reaches_the_model(path: str, verb: str) -> None:
     with Child("model_stub", path, verb=verb, said="what now, naïve 漢字?") as child:
-        (called,) = child.read_all()
+        (called,) = child.wait()
     assert one(path, "SELECT count(*) FROM chat_messages WHERE role = 'user'") == 2
     kept = query(
         path, "SELECT p.data_json FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id ORDER BY m.created_at"
@@ -54,7 +55,7 @@ def running(total: int) -> list[dict[str, Any]]:
 @broken_by("usage_is_kept_until_the_seal")
 def test_promise_054_after_each_finish_step_the_sums_are_those_of_the_messages(path: str) -> None:
     with scripted(path, [STEP, running(5), running(9)], [STEP, running(100)]) as child:
-        child.read_all()
+        child.wait()
     assert query(path, "SELECT prompt_tokens, completion_tokens, total_tokens FROM chat_sessions") == [(109, 218, 327)]
     used = "SELECT metadata_json ->> '$.usage.input' FROM chat_messages WHERE role = 'assistant' ORDER BY created_at"
     assert query(path, used) == [(9,), (100,)]
@@ -68,7 +69,7 @@ def test_promise_057_usage_has_a_permanent_home_as_soon_as_it_is_emitted(path: s
         [STEP, [METADATA, {"type": "finish-step"}]] if told == "by the stream" else [STEP, [{"type": "finish-step"}]]
     )
     with scripted(path, calls, **({} if told == "by the stream" else {"usage": USED})) as child:
-        child.read_all()
+        child.wait()
     counted = "prompt_tokens, completion_tokens, reasoning_tokens, cache_read, cache_write, total_tokens"
     for _ in range(2):
         assert query(path, f"SELECT {counted} FROM chat_sessions") == [(11, 7, 5, 3, 2, 28)]
@@ -90,7 +91,7 @@ SEEN = [
 
 @broken_by("last_chunk_is_not_folded", "dead_turns_are_set_aside")
 def test_promise_055_a_crashed_run_reads_back_as_the_client_saw_it(path: str) -> None:
-    with scripted(path, SEEN, park=True) as child:
+    with scripted(path, SEEN, stays=True) as child:
         child.read_done(2)
         with palaver.open(path) as client:
             seen = client.sessions.get(child.lines[0]["session"]).messages()
@@ -106,7 +107,7 @@ def test_promise_055_a_crashed_run_reads_back_as_the_client_saw_it(path: str) ->
 def test_promise_055_of_several_turns_the_first_lands_and_the_others_can_be_rescued(path: str) -> None:
     texts = [[*STEP, {"type": "text-delta", "id": "t", "delta": f" from turn {n}"}] for n in range(3)]
     with scripted(path, *([t] for t in texts)) as child:
-        (line,) = child.read_all()
+        (line,) = child.wait()
     with palaver.open(path) as store:
         session = store.sessions.get(line["session"])
         assert [m["parts"][-1]["text"] for m in session.messages()] == ["question 0", "hi from turn 0"]
@@ -134,7 +135,7 @@ STATES = "SELECT tool_call_id, tool_state, data_json ->> 'errorText' FROM chat_p
 @broken_by("open_tools_stay_open", "nothing_is_recovered")
 def test_promise_063_no_state_of_a_tool_call_stays_running_for_ever(path: str) -> None:
     with scripted(path, [STEP, OPEN_CALLS]) as child:
-        child.read_all()
+        child.wait()
     assert [row[1] for row in query(path, STATES)] == [
         "input-streaming",
         "input-available",
@@ -153,7 +154,7 @@ def test_promise_063_no_state_of_a_tool_call_stays_running_for_ever(path: str) -
 @broken_by("living_writers_are_robbed", "nothing_is_recovered")
 def test_promise_063_a_tool_call_runs_while_its_writer_lives_and_no_longer(path: str) -> None:
     call = {"type": "tool-input-available", "toolCallId": "c", "toolName": "run", "input": {"a": 1}}
-    with scripted(path, [[*STEP, call]], park=True) as child:
+    with scripted(path, [[*STEP, call]], stays=True) as child:
         child.read_done(2)
         palaver.open(path).close()
         assert one(path, "SELECT tool_state FROM chat_parts WHERE tool_call_id = 'c'") == "input-available"
@@ -175,7 +176,7 @@ ABORTED = [[*STEP, {"type": "tool-input-start", "toolCallId": "c", "toolName": "
 @broken_by("nothing_is_recovered")
 def test_promise_053_a_crash_between_abort_and_finalize_leaves_a_finalized_message(path: str) -> None:
     with scripted(path, ABORTED) as child:
-        (line,) = child.read_all()
+        (line,) = child.wait()
     with palaver.open(path) as store:
         parts = store.sessions.get(line["session"]).messages()[1]["parts"]
         assert store.verify() == []

@@ -8,9 +8,11 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import Child, execute, one, query
-from .support_tree import Walk, answers, texts
+from ..tools.planting import broken_by
+from ..tools.sql import execute, one, query
+from ..tools.talk import texts
+from .support_saving import Child
+from .support_tree import Walk, answers
 
 STEPS = pytest.mark.parametrize("steps", [40, pytest.param(1_000, marks=pytest.mark.long)])
 DEPTHS = pytest.mark.parametrize("depth", [1_100, pytest.param(10_000, marks=pytest.mark.long)])

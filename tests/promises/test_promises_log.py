@@ -12,12 +12,13 @@ import pytest
 
 import palaver
 from palaver.db import migrate
-from tests.journal.support import TABLES, another_program, ask, dump, is_gapless, untold
+from tests.journal.support import TABLES, dump, is_gapless, untold
 from tests.migrations.conftest import fast  # noqa: F401  a folder in memory
 from tests.migrations.old import HAS_CHUNKS, version_1
 from tests.migrations.support import finished, overheard, run, transactions
+from tests.tools.sql import query, writing
 
-from .sabotage import broken_by
+from ..tools.planting import broken_by
 from .support_log import keeping, talk, text
 
 BYTES = "SELECT sum(octet_length(data)) FROM (SELECT data FROM journal UNION ALL SELECT data FROM events)"
@@ -47,7 +48,7 @@ def test_promise_140_what_the_new_version_needs_to_know_of_old_rows_is_worked_ou
     db = apsw.Connection(path)
     migrate.migrate(db, path)
     db.close()
-    assert {row[0] for row in ask(path, "SELECT id FROM turns WHERE live = 1")} == HAS_CHUNKS
+    assert {row[0] for row in query(path, "SELECT id FROM turns WHERE live = 1")} == HAS_CHUNKS
 
 
 # ---------------------------------------------------------------- 148: the log
@@ -69,7 +70,7 @@ def test_promise_148_the_log_is_keyed_by_session_and_number_without_gaps(path: s
         for _ in range(3):
             talk(store)
         assert is_gapless(path)
-        assert [row[1] for row in ask(path, "PRAGMA table_info(journal)") if row[5]] == ["session_id", "seq"]
+        assert [row[1] for row in query(path, "PRAGMA table_info(journal)") if row[5]] == ["session_id", "seq"]
 
 
 @broken_by("a_rebuild_only_looks", "a_rebuild_leaves_missing_rows_missing", "the_journal_misses_streamed_parts")
@@ -77,7 +78,7 @@ def test_promise_148_a_fresh_database_is_rebuilt_from_the_log(path: str) -> None
     with keeping(path) as store:
         session = talk(store)
         before, shown = dump(path), session.messages()
-        with another_program(path) as db:
+        with writing(path) as db:
             for table in TABLES:
                 db.execute(f"DELETE FROM {table}")
         store.rebuild()
@@ -91,7 +92,7 @@ def test_promise_148_rows_that_were_changed_are_as_the_log_says(path: str) -> No
     with keeping(path) as store:
         talk(store)
         before = dump(path)
-        with another_program(path) as db:
+        with writing(path) as db:
             db.execute("UPDATE chat_parts SET data_json = '{}', tool_state = 'x'")
             db.execute("UPDATE chat_messages SET role = 'system', metadata_json = '{}'")
             db.execute("UPDATE chat_sessions SET agent = 'another', total_tokens = 0")
@@ -107,7 +108,7 @@ def test_promise_148_the_log_grows_with_the_bytes_that_are_streamed(size: int, t
         with keeping(path) as store, store.sessions.create("coder").turn("go") as turn:
             for chunk in text("w" * size * chunks, chunks):
                 turn.write(chunk)
-        ((total,),) = ask(path, BYTES)
+        ((total,),) = query(path, BYTES)
         return int(total)
 
     assert grown(100) <= 2.2 * grown(50)

@@ -3,38 +3,18 @@
 from __future__ import annotations
 
 import random
-from collections.abc import Iterator
 
 import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_schema import (
-    add_message,
-    another_program,
-    ask,
-    call,
-    elsewhere,
-    first_column,
-    freeze_clock,
-    live,
-    returned,
-    words,
-)
+from ..tools.planting import broken_by
+from ..tools.puppet import elsewhere
+from ..tools.sql import column, query, writing
+from ..tools.talk import texts
+from .support_schema import add_message, call, freeze_clock, returned, words
 
 FROZEN = 1_800_000_000_000
-
-
-@pytest.fixture
-def lived(path: str) -> Iterator[str]:
-    with palaver.open(path) as store:
-        live(store)
-    yield path
-
-
-def texts(session: palaver.Session) -> list[str]:
-    return [message["parts"][0]["text"] for message in session.messages()]
 
 
 # ---------------------------------------------------------------- 79: messages
@@ -52,9 +32,9 @@ def test_promise_079_a_thousand_messages_of_one_millisecond_keep_their_order(
             session.commit([{"content": text} for text in wanted[start : start + 10]])
         assert texts(session) == wanted
     by_time = "SELECT data_json ->> 'text' FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id ORDER BY"
-    assert first_column(path, f"{by_time} m.created_at, m.id") == wanted
-    assert first_column(path, f"{by_time} m.created_at, m.id DESC") == wanted  # no two have the same time
-    assert ask(path, "SELECT min(created_at), max(created_at) FROM chat_messages") == [(FROZEN, FROZEN + 999)]
+    assert column(path, f"{by_time} m.created_at, m.id") == wanted
+    assert column(path, f"{by_time} m.created_at, m.id DESC") == wanted  # no two have the same time
+    assert query(path, "SELECT min(created_at), max(created_at) FROM chat_messages") == [(FROZEN, FROZEN + 999)]
 
 
 def test_promise_079_equal_times_of_another_program_have_one_order(store: palaver.Store) -> None:
@@ -63,7 +43,7 @@ def test_promise_079_equal_times_of_another_program_have_one_order(store: palave
     session = store.sessions.create("a")
     wanted = [f"msg_{n:04d}" for n in range(1_000)]
     shuffled = random.Random(seed).sample(wanted, 1_000)
-    with another_program(store.path) as db, db:
+    with writing(store.path, foreign_keys=True) as db, db:
         for name in shuffled:
             add_message(db, session.id, name, FROZEN)
     assert texts(session) == wanted
@@ -83,8 +63,8 @@ SELECT a.id FROM chat_parts a JOIN chat_parts b ON b.message_id = a.message_id A
 
 @broken_by("part_ids_run_backwards")
 def test_promise_080_parts_sort_by_id_as_they_sort_by_index(lived: str) -> None:
-    assert ask(lived, SWAPPED) == []
-    assert ask(lived, "SELECT max(n) > 3 FROM (SELECT count(*) n FROM chat_parts GROUP BY message_id)") == [(1,)]
+    assert query(lived, SWAPPED) == []
+    assert query(lived, "SELECT max(n) > 3 FROM (SELECT count(*) n FROM chat_parts GROUP BY message_id)") == [(1,)]
 
 
 @broken_by("part_ids_run_backwards")
@@ -96,9 +76,9 @@ def test_promise_080_ids_and_index_agree_when_another_process_goes_on(path: str)
         call(turn, "c")
         turn.write({"type": "finish"})
     elsewhere(_GO_ON, path, session.id, turn.id)
-    types = first_column(path, "SELECT type FROM chat_parts WHERE message_id = ? ORDER BY id", turn.message_id)
+    types = column(path, "SELECT type FROM chat_parts WHERE message_id = ? ORDER BY id", turn.message_id)
     assert types == ["step-start", "text", "tool-run", "step-start", "text"]
-    assert ask(path, SWAPPED) == []
+    assert query(path, SWAPPED) == []
 
 
 _GO_ON = """
@@ -120,7 +100,7 @@ def test_promise_081_messages_within_a_turn_are_ordered_by_sequence(store: palav
     wanted = [f"message {n}" for n in range(30)]
     roles = ("user", "assistant", "system")
     turn = session.commit([{"role": roles[n % 3], "content": text} for n, text in enumerate(wanted)])
-    found = first_column(
+    found = column(
         store.path,
         "SELECT p.data_json ->> 'text' FROM turn_entries e JOIN chat_parts p ON p.message_id = e.ref"
         " WHERE e.turn_id = ? AND e.kind = 'message' ORDER BY e.seq",
@@ -132,7 +112,7 @@ def test_promise_081_messages_within_a_turn_are_ordered_by_sequence(store: palav
 @broken_by("entries_are_numbered_backwards")
 def test_promise_081_sequences_are_whole_and_unique_in_every_turn(lived: str) -> None:
     assert (
-        ask(
+        query(
             lived,
             "SELECT turn_id FROM turn_entries GROUP BY turn_id"
             " HAVING min(seq) <> 0 OR max(seq) <> count(*) - 1 OR count(DISTINCT seq) <> count(*)",
@@ -140,8 +120,8 @@ def test_promise_081_sequences_are_whole_and_unique_in_every_turn(lived: str) ->
         == []
     )
     twice = "SELECT turn_id, ref FROM turn_entries WHERE kind <> 'result' GROUP BY 1, 2 HAVING count(*) > 1"
-    assert ask(lived, twice) == []
-    assert ask(lived, "SELECT id FROM turns WHERE id NOT IN (SELECT turn_id FROM turn_entries)") == []
+    assert query(lived, twice) == []
+    assert query(lived, "SELECT id FROM turns WHERE id NOT IN (SELECT turn_id FROM turn_entries)") == []
 
 
 ASTRAY = """
@@ -153,8 +133,8 @@ SELECT e.ref FROM turn_entries e JOIN chat_parts p ON p.id = e.ref
 
 
 def test_promise_081_parts_follow_their_message_in_the_sequence(lived: str) -> None:
-    assert ask(lived, ASTRAY) == []
-    assert ask(lived, "SELECT count(*) > 30 FROM turn_entries WHERE kind = 'part'") == [(1,)]
+    assert query(lived, ASTRAY) == []
+    assert query(lived, "SELECT count(*) > 30 FROM turn_entries WHERE kind = 'part'") == [(1,)]
 
 
 CALLS = """
@@ -170,8 +150,8 @@ def test_promise_082_tool_calls_are_listed_as_they_were_made_and_results_as_they
             call(turn, call_id)
         for call_id in ("m", "z", "a"):
             returned(turn, call_id)
-    assert first_column(store.path, CALLS, turn.id, "part") == ["z", "a", "m"]
-    assert first_column(store.path, CALLS, turn.id, "result") == ["m", "z", "a"]
+    assert column(store.path, CALLS, turn.id, "part") == ["z", "a", "m"]
+    assert column(store.path, CALLS, turn.id, "result") == ["m", "z", "a"]
 
 
 @broken_by("results_are_not_listed")
@@ -184,9 +164,9 @@ def test_promise_082_the_sequence_goes_on_after_a_restart(path: str) -> None:
         returned(turn, "a")
         turn.write({"type": "finish"})
     elsewhere(_ANSWER, path, session.id, turn.id)
-    assert first_column(path, CALLS, turn.id, "result") == ["a", "c", "d", "b"]
-    assert first_column(path, CALLS, turn.id, "part") == ["b", "c", "a", "d"]
-    sequence = first_column(path, "SELECT seq FROM turn_entries WHERE turn_id = ? ORDER BY seq", turn.id)
+    assert column(path, CALLS, turn.id, "result") == ["a", "c", "d", "b"]
+    assert column(path, CALLS, turn.id, "part") == ["b", "c", "a", "d"]
+    sequence = column(path, "SELECT seq FROM turn_entries WHERE turn_id = ? ORDER BY seq", turn.id)
     assert sequence == list(range(11))
 
 

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import subprocess
-import sys
-
 import palaver
 from palaver.db.queries import Query
 
-from .sabotage import broken_by
+from ..tools.planting import broken_by
+from ..tools.puppet import Script
 
 WRITER = """
 import sys, palaver
@@ -36,15 +34,11 @@ def pages(store: palaver.Store, limit: int) -> list[str]:
 def test_promise_077_paging_skips_and_repeats_nothing_while_another_process_writes(path: str) -> None:
     with palaver.open(path) as store:
         old = [store.sessions.create(agent="old").id for _ in range(200)]
-        writer = subprocess.Popen([sys.executable, "-c", WRITER, path, *old], stdout=subprocess.PIPE, text=True)
-        try:
-            assert writer.stdout and writer.stdout.readline() == "go\n"
+        with Script(WRITER, path, *old) as writer:
+            assert writer.hear() == "go"
             for limit in (1, 7, 50, 7, 3) * 6:
                 seen = pages(store, limit)
                 assert len(seen) == len(set(seen)) and set(seen) == set(old)
-        finally:
-            writer.kill()
-            writer.communicate(timeout=30)
 
 
 def test_promise_077_rows_of_one_millisecond_are_told_apart_by_id(store: palaver.Store) -> None:

@@ -11,8 +11,9 @@ import pytest
 import palaver
 
 from ..fold.sdk import Oracle
-from .sabotage import broken_by
-from .support_schema import ask, first_column, live
+from ..tools.planting import broken_by
+from ..tools.sql import column, query
+from .support_schema import live
 
 STATES = {
     "input-streaming": {"input": {"a": 1}},
@@ -55,19 +56,19 @@ def test_promise_015_a_role_that_is_not_one_of_three_is_refused(store: palaver.S
             session.commit([given])
         with pytest.raises(palaver.BadValue):
             session.turn([given])
-    assert ask(store.path, "SELECT count(*) FROM chat_messages") == [(0,)]
+    assert query(store.path, "SELECT count(*) FROM chat_messages") == [(0,)]
 
 
 def test_promise_015_the_three_roles_are_stored_as_given(store: palaver.Store) -> None:
     session = store.sessions.create("a")
     session.commit([{"role": role, "content": role} for role in ("system", "user", "assistant")])
-    assert first_column(store.path, "SELECT role FROM chat_messages ORDER BY created_at") == [
+    assert column(store.path, "SELECT role FROM chat_messages ORDER BY created_at") == [
         "system",
         "user",
         "assistant",
     ]
     live(store)
-    assert set(first_column(store.path, "SELECT DISTINCT role FROM chat_messages")) == {"system", "user", "assistant"}
+    assert set(column(store.path, "SELECT DISTINCT role FROM chat_messages")) == {"system", "user", "assistant"}
 
 
 # ---------------------------------------------------------------- 16: index
@@ -77,14 +78,14 @@ def test_promise_015_the_three_roles_are_stored_as_given(store: palaver.Store) -
 def test_promise_016_parts_are_numbered_from_0_without_gap_or_repeat(store: palaver.Store) -> None:
     live(store)
     assert (
-        first_column(
+        column(
             store.path,
             'SELECT message_id FROM chat_parts GROUP BY message_id HAVING min("index") <> 0'
             ' OR max("index") <> count(*) - 1 OR count(DISTINCT "index") <> count(*)',
         )
         == []
     )
-    assert ask(store.path, "SELECT max(n) > 3 FROM (SELECT count(*) n FROM chat_parts GROUP BY message_id)") == [(1,)]
+    assert query(store.path, "SELECT max(n) > 3 FROM (SELECT count(*) n FROM chat_parts GROUP BY message_id)") == [(1,)]
 
 
 @broken_by("part_indexes_repeat")
@@ -92,7 +93,7 @@ def test_promise_016_the_index_grows_by_one_with_every_part_that_streams(store: 
     with store.sessions.create("a").turn("q") as turn:
         for place in range(30):
             turn.write({"type": "data-tick", "id": str(place), "data": place})
-            places = first_column(
+            places = column(
                 store.path, 'SELECT "index" FROM chat_parts WHERE message_id = ? ORDER BY rowid', turn.message_id
             )
             assert places == list(range(place + 1))
@@ -108,7 +109,7 @@ def test_promise_017_every_part_type_passes_the_sdks_own_validator(store: palave
     assert read[1]["parts"] == PARTS
     answer = sdk.ask("validate", {"messages": read, "ignoreIncompleteToolCalls": True})
     assert answer.get("stage") != "validate", answer
-    stored = ask(store.path, 'SELECT type, data_json FROM chat_parts WHERE message_id <> ? ORDER BY "index"', "u")
+    stored = query(store.path, 'SELECT type, data_json FROM chat_parts WHERE message_id <> ? ORDER BY "index"', "u")
     assert [(kind, json.loads(data)) for kind, data in stored[1:]] == [(part["type"], part) for part in PARTS]
 
 
@@ -124,9 +125,7 @@ def test_promise_017_what_streams_in_has_the_sdks_types(store: palaver.Store, sd
         turn.append(_one_of_each())
     answer = sdk.ask("validate", {"messages": session.messages(), "ignoreIncompleteToolCalls": True})
     assert answer.get("stage") != "validate", answer
-    types = first_column(
-        store.path, 'SELECT type FROM chat_parts WHERE message_id = ? ORDER BY "index"', turn.message_id
-    )
+    types = column(store.path, 'SELECT type FROM chat_parts WHERE message_id = ? ORDER BY "index"', turn.message_id)
     assert types == [
         *("step-start", "text", "reasoning", "file", "source-url", "source-document", "data-x"),
         *("tool-run", "dynamic-tool"),
@@ -182,7 +181,7 @@ def test_promise_020_tool_state_follows_the_stream_through_all_seven_states(stor
             turn.write({**step, "toolCallId": call_id})
         else:
             turn.resolve(call_id, **step)
-        found = ask(
+        found = query(
             store.path, "SELECT tool_state, data_json ->> 'state' FROM chat_parts WHERE tool_call_id = ?", call_id
         )
         assert found == [(wanted, wanted)]
@@ -196,11 +195,11 @@ def test_promise_020_a_tool_part_in_any_other_state_is_refused(store: palaver.St
         part = {**kind, "toolCallId": "c", "state": state, "input": {}}
         with pytest.raises(palaver.BadValue):
             session.commit([{"role": "assistant", "parts": [part]}])
-    assert ask(store.path, "SELECT count(*) FROM chat_parts") == [(0,)]
+    assert query(store.path, "SELECT count(*) FROM chat_parts") == [(0,)]
 
 
 def test_promise_020_no_other_word_is_in_the_column_after_every_verb(store: palaver.Store) -> None:
     live(store)
-    words = set(first_column(store.path, "SELECT DISTINCT tool_state FROM chat_parts WHERE tool_state IS NOT NULL"))
+    words = set(column(store.path, "SELECT DISTINCT tool_state FROM chat_parts WHERE tool_state IS NOT NULL"))
     assert words <= set(STATES) and words
-    assert ask(store.path, "SELECT id FROM chat_parts WHERE tool_state <> (data_json ->> 'state')") == []
+    assert query(store.path, "SELECT id FROM chat_parts WHERE tool_state <> (data_json ->> 'state')") == []

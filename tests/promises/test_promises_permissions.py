@@ -16,8 +16,8 @@ from palaver.permissions import globs
 from tests.permissions import attempts, reference, table
 from tests.permissions.test_globs import steps
 
-from .sabotage import broken_by
-from .support_saving import one, query
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
 
 RULE = {"permission": "bash", "pattern": "git *", "action": "allow"}
 GRANTED = {"permission": "write", "pattern": "/src/**", "action": "allow", "source": "project"}

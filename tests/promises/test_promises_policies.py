@@ -17,30 +17,18 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_policies import (
-    ENDS,
-    POLICIES,
-    Puppet,
-    RemoteTurn,
-    Writer,
-    kept,
-    possible,
-    stored_chunks,
-    until,
-    wreck,
-)
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from ..tools.waiting import until
+from .support_policies import ENDS, POLICIES, RemoteTurn, Writer, kept, possible, stored_chunks
 from .support_power import Cut, Op, cuts, load
-from .support_saving import Chunk, Wreck, closed, comparable, last_usage, one, part_rows, query, shown
+from .support_saving import Child, Chunk, Wreck, closed, comparable, last_usage, part_rows, shown, wreck
 from .test_promises_upserts import TABLE
 
 EACH_POLICY = pytest.mark.parametrize("save_on", POLICIES)
 HELD = pytest.mark.parametrize("save_on", ["step", "turn"])
 ANSWERS = "SELECT count(*) FROM chat_messages WHERE role = 'assistant'"
-
-
-def delta(text: str) -> Chunk:
-    return {"type": "text-delta", "id": "t", "delta": text}
 
 
 STEP = [{"type": "start-step"}, {"type": "text-start", "id": "t"}, delta("hi")]
@@ -57,7 +45,7 @@ STEP_ENDS, ENDS_ALL = {"type": "finish-step"}, {"type": "finish"}
 @EACH_POLICY
 @broken_by("user_message_is_kept_in_memory")
 def test_promise_047_what_the_user_said_is_on_disk_before_the_model_is_called(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         turn = puppet.begin("what now, naïve 漢字?")
         puppet.kill()
     said = "SELECT p.data_json ->> 'text' FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id"
@@ -82,10 +70,10 @@ def test_promise_048_the_assistant_row_is_made_with_the_first_chunk_that_is_save
 
 @broken_by("chunks_are_held_by_default")
 def test_promise_049_the_default_policy_is_chunk(path: str) -> None:
-    with Puppet(path) as puppet:
+    with Writer(path) as puppet:
         turn = puppet.begin()
         for count, chunk in enumerate(STEP, 1):
-            assert turn.append([chunk]) == {"done": "append", "chunks": count, "stored": count}
+            assert turn.append([chunk]) == [count, count]
         puppet.kill()
     assert stored_chunks(path, turn.id) == STEP
 
@@ -127,7 +115,7 @@ def test_promise_051_a_flush_leaves_the_rows_that_the_table_says(path: str, save
 def test_promise_052_results_and_failures_are_on_their_rows_when_they_are_saved(path: str, save_on: str) -> None:
     failed = {**CALL, "toolCallId": "bad"}
     failure = {"type": "tool-output-error", "toolCallId": "bad", "errorText": "no such file"}
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         turn = puppet.begin()
         turn.append([CALL, failed, RESULT, failure, STEP_ENDS, ENDS_ALL])
         puppet.kill()
@@ -187,7 +175,7 @@ def used(count: int) -> list[Chunk]:
 @broken_by("usage_is_kept_until_the_seal")
 def test_promise_054_rollups_follow_each_step_as_soon_as_the_policy_saves_it(path: str, save_on: str) -> None:
     sums = []
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         turn = puppet.begin()
         for chunks in ([*STEP, *used(5)], used(9), [ENDS_ALL]):
             turn.append(chunks)
@@ -208,7 +196,7 @@ EMITTED = {"type": "message-metadata", "messageMetadata": {"usage": USED}}
 @EACH_POLICY
 @broken_by("usage_is_kept_until_the_seal")
 def test_promise_057_usage_has_a_home_as_soon_as_it_is_saved_or_told(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         by_stream, by_call = puppet.begin(), puppet.begin()
         by_stream.append([*STEP, EMITTED, ENDS_ALL if save_on == "turn" else STEP_ENDS])
         by_call.append(STEP)
@@ -240,7 +228,7 @@ def text_of(messages: list[dict[str, Any]]) -> str | None:
 @EACH_POLICY
 @broken_by("readers_trust_the_part_row", "steps_are_kept_until_the_answer_ends", "answers_are_kept_until_the_seal")
 def test_promise_056_another_process_reads_each_piece_when_it_is_saved_and_not_before(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on) as puppet, palaver.open(path) as client:
+    with Writer(path, save_on=save_on) as puppet, palaver.open(path) as client:
         turn = puppet.begin()
         session, seen = client.sessions.get(turn.session_id), []
         for chunks in TALK:
@@ -258,7 +246,7 @@ def test_promise_056_a_reader_of_a_running_writer_sees_whole_flushes_and_never_l
     path: str, save_on: str
 ) -> None:
     options = {"save_on": save_on, "save_buffer_size": 200}
-    with Writer("pour", path, options=options, pause=0.0) as writer, palaver.open(path) as client:
+    with Child("pour", path, pause=0.0, **options) as writer, palaver.open(path) as client:
         writer.read_done(1)
         (session,) = [client.sessions.get(info.id) for info in client.sessions]
         before, pieces = 0, "".join(f"piece {n} 漢字\n" for n in range(100_000))
@@ -275,7 +263,7 @@ def test_promise_056_a_reader_of_a_running_writer_sees_whole_flushes_and_never_l
 @EACH_POLICY
 @broken_by("last_chunk_is_not_folded", "dead_turns_are_set_aside")
 def test_promise_055_a_crashed_run_reads_back_as_another_client_saw_it(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         turn = puppet.begin()
         turn.append([*STEP, CALL, RESULT])
         turn.append([STEP_ENDS])
@@ -308,7 +296,7 @@ STORED = {  # how many chunks are in the file when the writer dies after none, o
 }
 
 
-def streams_cut_after_each_call(puppet: Puppet) -> list[RemoteTurn]:
+def streams_cut_after_each_call(puppet: Writer) -> list[RemoteTurn]:
     """One turn per place in the stream at which it stops; all of them die with the process."""
     turns = [puppet.begin() for _ in range(len(CALLS) + 1)]
     for calls, turn in enumerate(turns):
@@ -327,7 +315,7 @@ def streams_cut_after_each_call(puppet: Puppet) -> list[RemoteTurn]:
 def test_promise_058_a_crash_takes_nothing_or_the_step_or_the_turn_under_way_and_no_more(
     path: str, save_on: str
 ) -> None:
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         turns = streams_cut_after_each_call(puppet)
         puppet.kill()
     whole = [chunk for chunks in CALLS for chunk in chunks]
@@ -349,7 +337,9 @@ def wrecks(save_on: str, count: int, folder: Path) -> list[Wreck]:
     seed = random.SystemRandom().getrandbits(32)
     print(f"seed {seed}")
     chance = random.Random(seed)
-    return [wreck(folder / str(n), save_on, chance.randint(30, 150), chance.getrandbits(32)) for n in range(count)]
+    return [
+        wreck(folder / str(n), chance.randint(30, 150), chance.getrandbits(32), save_on=save_on) for n in range(count)
+    ]
 
 
 def check_the_loss(save_on: str, left: Wreck) -> None:
@@ -395,8 +385,8 @@ class Clock:
 
     def __init__(self, patch: pytest.MonkeyPatch) -> None:
         self.now = 1_000.0
-        for module in ("saving", "holding", "pen"):
-            patch.setattr(f"palaver.{module}.monotonic", lambda: self.now)
+        for module in ("save_policy", "pending_chunks", "chunk_writer"):
+            patch.setattr(f"palaver.streaming.{module}.monotonic", lambda: self.now)
 
 
 @pytest.fixture
@@ -441,7 +431,7 @@ def test_promise_059_what_is_held_back_is_never_larger_than_save_buffer_size(pat
 
 @broken_by("nothing_is_too_large", "flushes_lose_the_last_chunk")
 def test_promise_059_a_crash_takes_no_more_than_save_buffer_size(path: str) -> None:
-    with Puppet(path, save_on="turn", save_buffer_size=500) as puppet:
+    with Writer(path, save_on="turn", save_buffer_size=500) as puppet:
         turn = puppet.begin()
         chunks = [*STEP, *(delta(f"piece {n} " * 10) for n in range(30))]
         for chunk in chunks:
@@ -455,7 +445,7 @@ def test_promise_059_a_crash_takes_no_more_than_save_buffer_size(path: str) -> N
 @HELD
 @broken_by("nothing_is_too_old", "flushes_lose_the_last_chunk")
 def test_promise_059_a_crash_takes_no_more_than_the_last_save_buffer_ms(path: str, save_on: str) -> None:
-    with Writer("pour", path, options={"save_on": save_on, "save_buffer_ms": 40}, pause=0.003) as writer:
+    with Child("pour", path, save_on=save_on, save_buffer_ms=40, pause=0.003) as writer:
         writer.read_done(80)
         begun, *written = writer.kill()
     pieces = [json.loads(json.dumps(chunk)) for chunk in stored_chunks(path, begun["turn"])][2:]
@@ -468,7 +458,7 @@ def test_promise_059_a_crash_takes_no_more_than_the_last_save_buffer_ms(path: st
 @HELD
 @broken_by("nothing_is_flushed_by_the_clock")
 def test_promise_059_a_stream_that_stalls_is_saved_when_the_time_is_over(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on, save_buffer_ms=50) as puppet:
+    with Writer(path, save_on=save_on, save_buffer_ms=50) as puppet:
         turn = puppet.begin()
         turn.append([*STEP, CALL])  # and then nothing comes for a long time
         until(lambda: len(stored_chunks(path, turn.id)) == 4, "a stalled stream is saved")
@@ -479,7 +469,7 @@ def test_promise_059_a_stream_that_stalls_is_saved_when_the_time_is_over(path: s
 @HELD
 @broken_by("nothing_is_flushed_by_the_clock")
 def test_promise_059_every_stream_that_stalls_is_saved_again_and_again(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on, save_buffer_ms=30) as puppet:
+    with Writer(path, save_on=save_on, save_buffer_ms=30) as puppet:
         turns = [puppet.begin() for _ in range(3)]
         for rounds in range(1, 4):
             for turn in turns:
@@ -501,10 +491,10 @@ SAVING_CALLS: dict[str, dict[str, Any]] = {
 @HELD
 @broken_by("nothing_but_the_policy_saves")
 def test_promise_058_what_these_calls_return_from_is_on_disk_with_all_before_it(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on, trim_after=1e9) as puppet:
+    with Writer(path, save_on=save_on, trim_after=1e9) as puppet:
         turns = {verb: puppet.begin() for verb in SAVING_CALLS}
         for verb, given in SAVING_CALLS.items():
-            assert turns[verb].append([*STEP, CALL])["stored"] == 0
+            assert turns[verb].append([*STEP, CALL])[1] == 0
             turns[verb].call(verb, **given)
         puppet.kill()
     assert {verb: stored_chunks(path, turn.id) for verb, turn in turns.items()} == {
@@ -532,7 +522,7 @@ def log_of(save_on: str) -> list[Op]:
     """A short life of a store, once."""
     with TemporaryDirectory() as folder:
         path, options = Path(folder), {"save_on": save_on}
-        with Writer("power", path / "talks.db", log=str(path / "log"), options=options, turns=4) as child:
+        with Child("power_of_a_policy", path / "talks.db", log=str(path / "log"), options=options, turns=4) as child:
             child.finish()
         return load(path / "log")
 
@@ -574,7 +564,7 @@ STATES = "SELECT tool_call_id, tool_state, data_json ->> 'errorText' FROM chat_p
 @EACH_POLICY
 @broken_by("open_tools_stay_open", "nothing_is_recovered")
 def test_promise_063_a_saved_call_of_a_dead_writer_is_interrupted(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         turn = puppet.begin()
         turn.append([*STEP, CALL, STEP_ENDS])
         turn.call("flush")
@@ -590,11 +580,11 @@ def test_promise_063_a_saved_call_of_a_dead_writer_is_interrupted(path: str, sav
 @EACH_POLICY
 @broken_by("nothing_but_the_policy_saves")
 def test_promise_063_a_turn_that_waits_for_a_tool_outlives_its_writer_whole(path: str, save_on: str) -> None:
-    with Puppet(path, save_on=save_on) as puppet:
+    with Writer(path, save_on=save_on) as puppet:
         told, ended = puppet.begin(), puppet.begin()
         told.append([*STEP, CALL])
         told.call("wait")
-        assert ended.append([*STEP, CALL, ENDS_ALL])["stored"] == 5
+        assert ended.append([*STEP, CALL, ENDS_ALL])[1] == 5
         puppet.kill()
     palaver.open(path).close()
     assert query(path, "SELECT status, owner FROM turns") == [("waiting", None)] * 2

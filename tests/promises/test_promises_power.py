@@ -14,7 +14,7 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
+from ..tools.planting import broken_by
 from .support_power import Cut, Op, cuts, load
 from .support_saving import Child
 

@@ -14,8 +14,9 @@ import pytest
 import palaver
 from palaver import Session
 
-from .sabotage import broken_by
-from .support_queue import claim_and_die, query, rows
+from ..tools.planting import broken_by
+from ..tools.sql import query
+from .support_queue import claim_and_die, rows
 
 # ---------------------------------------------------------------- 66: queued_at
 

@@ -7,7 +7,6 @@ whether every revision was won once, by a commit that is there whole, in an orde
 from __future__ import annotations
 
 import random
-import threading
 import time
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,8 +17,11 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_writers import CREW, PIECES, Asked, Race, ask, commit_of, race_of
+from ..tools.planting import broken_by
+from ..tools.races import Asked
+from ..tools.sql import everything, query
+from ..tools.waiting import in_threads
+from .support_writers import CREW, PIECES, Race, commit_of, race_of
 from .support_writers_child import compete
 
 RACERS = 8
@@ -70,18 +72,12 @@ def test_promise_106_every_verb_that_moves_the_head_names_the_revision_it_expect
         "regenerate": lambda: session.regenerate(expected=1),
         "edit": lambda: session.edit(session.messages()[1]["id"], "no", expected=1),
     }
-    before = everything(store.path)
+    before = everything(store.path, without=("owners",))
     for name, verb in verbs.items():
         with pytest.raises(palaver.HeadConflict) as conflict:
             verb()
         assert (conflict.value.expected, conflict.value.actual) == (1, 2), name
-        assert everything(store.path) == before, name
-
-
-def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
-    """Every row of every table but `owners`, who sign in before they begin."""
-    names = ask(path, "SELECT name FROM sqlite_schema WHERE type = 'table' AND name <> 'owners'")
-    return {name: ask(path, f'SELECT * FROM "{name}"') for (name,) in names}
+        assert everything(store.path, without=("owners",)) == before, name
 
 
 def run_with_kills(path: str, folder: Path, target: int, pause: float, **more: Any) -> tuple[Race, int]:
@@ -103,7 +99,7 @@ def run_with_kills(path: str, folder: Path, target: int, pause: float, **more: A
                 assert racing[place].hear() == "ready"
                 racing[place].tell()
             for process in racing:
-                process.report()
+                process.hear()
         assert store.verify() == []
     return race_of(path, session.id, folder), kills
 
@@ -206,11 +202,7 @@ def test_promise_111_threads_race_for_the_head_in_memory_as_in_a_file(path: str,
 
             compete(session, f"t{number}", random.Random(number), target, note)
 
-        threads = [threading.Thread(target=work, args=(number,)) for number in range(RACERS)]
-        for thread in threads:
-            thread.start()
-        for thread in threads:
-            thread.join(120)
+        in_threads(work, range(RACERS))
         texts = [message["parts"][0]["text"] for message in session.messages()]
         moves = [(1 + at // PIECES, text) for at, text in enumerate(texts)]
         hold(Race(history, moves, texts), target)
@@ -224,7 +216,7 @@ def test_promise_111_threads_race_for_the_head_in_memory_as_in_a_file(path: str,
 @broken_by("revisions_are_told_apart_by_time")
 def test_promise_119_the_race_is_decided_while_the_clock_stands_still(path: str, tmp_path: Path) -> None:
     hold(run(path, tmp_path, 200, frozen=FROZEN), 200)
-    assert ask(path, "SELECT updated_at FROM chat_sessions") == [(FROZEN,)]
+    assert query(path, "SELECT updated_at FROM chat_sessions") == [(FROZEN,)]
 
 
 # ---------------------------------------------------------------- 121: readers
@@ -264,9 +256,9 @@ def test_promise_121_every_moment_of_the_file_is_whole(path: str, tmp_path: Path
         for process in racing:
             process.tell()
         looks = 0
-        while ask(path, "SELECT revision FROM heads") < [(300,)]:
-            assert ask(path, ONE_MOMENT) == []
+        while query(path, "SELECT revision FROM heads") < [(300,)]:
+            assert query(path, ONE_MOMENT) == []
             looks += 1
         for process in racing:
-            process.report()
+            process.hear()
     assert looks > 10

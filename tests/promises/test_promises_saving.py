@@ -10,15 +10,13 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import Child, execute, one, part_rows, query
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import execute, one, query
+from .support_saving import Child, part_rows
 
 TEXT = [{"type": "start-step"}, {"type": "text-start", "id": "t"}]
 ANSWER = "\"index\" = 1 AND type = 'text'"
-
-
-def delta(text: str) -> dict[str, Any]:
-    return {"type": "text-delta", "id": "t", "delta": text}
 
 
 # ---------------------------------------------------------------- the assistant's row
@@ -191,7 +189,7 @@ def test_promise_056_a_second_client_reads_a_chunk_as_soon_as_it_is_acknowledged
         writer.read_done(1)
         session = client.sessions.get(writer.lines[0]["session"])
         for count in range(1, len(given) + 1):
-            writer.go_on()
+            writer.tell()
             writer.read_done(1)
             assert texts[session.messages()[1]["parts"][1]["text"]] == count
             assert one(path, ROW) in texts

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import random
 import re
-from collections.abc import Iterator
 from typing import Any
 
 import apsw
@@ -14,29 +13,18 @@ import pytest
 import palaver
 from palaver.db.queries import Q
 
-from .sabotage import broken_by
-from .support_schema import TABLES, another_program, ask, call, first_column, judge, live, talk, words
+from ..tools.planting import broken_by
+from ..tools.sql import column, query, reading, writing
+from .support_schema import TABLES, call, live, no_rows, talk, words
 
 LISTS = ("list_recent", "list_by_agent", "list_by_workspace", "list_by_parent")
-
-
-@pytest.fixture
-def lived(path: str) -> Iterator[str]:
-    """A file in which every verb was used, closed again."""
-    with palaver.open(path) as store:
-        live(store)
-    yield path
-
-
-def no_rows(path: str, sql: str) -> None:
-    assert ask(path, sql) == [], sql
 
 
 # ---------------------------------------------------------------- 1: three tables
 
 
 def test_promise_001_the_list_query_reads_neither_messages_nor_parts(lived: str) -> None:
-    with judge(lived) as db:
+    with reading(lived) as db:
         for name in LISTS:
             seen: set[str] = set()
             db.authorizer = _noting(seen)
@@ -58,7 +46,7 @@ def _noting(seen: set[str]) -> Any:
 def test_promise_001_the_list_renders_with_the_parts_out_of_reach(lived: str) -> None:
     with palaver.open(lived) as store:
         before = [info for info in store.sessions]
-    with another_program(lived) as db:
+    with writing(lived, foreign_keys=True) as db:
         for table in ("chat_parts", "chat_messages", "turn_entries"):
             db.execute(f"ALTER TABLE {table} RENAME TO {table}_gone")
     with palaver.open(lived) as store:
@@ -67,7 +55,7 @@ def test_promise_001_the_list_renders_with_the_parts_out_of_reach(lived: str) ->
 
 
 def test_promise_001_sessions_messages_and_parts_are_three_tables(lived: str) -> None:
-    kinds = dict(ask(lived, "SELECT name, type FROM sqlite_schema WHERE name LIKE 'chat\\_%' ESCAPE '\\'"))
+    kinds = dict(query(lived, "SELECT name, type FROM sqlite_schema WHERE name LIKE 'chat\\_%' ESCAPE '\\'"))
     assert {name for name, kind in kinds.items() if kind == "table"} == set(TABLES)
 
 
@@ -75,10 +63,10 @@ def test_promise_001_sessions_messages_and_parts_are_three_tables(lived: str) ->
 
 
 def test_promise_002_every_session_id_we_mint_is_a_primary_key_with_its_prefix(lived: str) -> None:
-    ids = first_column(lived, "SELECT id FROM chat_sessions")
+    ids = column(lived, "SELECT id FROM chat_sessions")
     assert len(ids) == 8
     assert all(re.fullmatch(r"ses_[0-9a-f]{14}[0-9A-Za-z]{12}", one) for one in ids)
-    assert [row[1] for row in ask(lived, "PRAGMA table_info(chat_sessions)") if row[5]] == ["id"]
+    assert [row[1] for row in query(lived, "PRAGMA table_info(chat_sessions)") if row[5]] == ["id"]
 
 
 def test_promise_002_a_well_formed_free_id_is_used_and_a_duplicate_refused(store: palaver.Store) -> None:
@@ -86,30 +74,30 @@ def test_promise_002_a_well_formed_free_id_is_used_and_a_duplicate_refused(store
     assert store.sessions.create("a", id=wanted).id == wanted
     with pytest.raises(palaver.BadValue, match="exists already"):
         store.sessions.create("a", id=wanted)
-    assert ask(store.path, "SELECT id FROM chat_sessions") == [(wanted,)]
-    with another_program(store.path) as db, pytest.raises(apsw.ConstraintError):
+    assert query(store.path, "SELECT id FROM chat_sessions") == [(wanted,)]
+    with writing(store.path, foreign_keys=True) as db, pytest.raises(apsw.ConstraintError):
         db.execute("INSERT INTO chat_sessions SELECT * FROM chat_sessions")
 
 
 def test_promise_002_a_foreign_id_is_mapped_to_one_of_ours(store: palaver.Store) -> None:
     session = store.sessions.create("a", id="thread-42")
     assert re.fullmatch(r"ses_[0-9a-f]{14}[0-9A-Za-z]{12}", session.id)
-    assert ask(store.path, "SELECT foreign_id, id FROM foreign_ids") == [("thread-42", session.id)]
+    assert query(store.path, "SELECT foreign_id, id FROM foreign_ids") == [("thread-42", session.id)]
     assert store.sessions.get("thread-42").id == session.id
     with pytest.raises(palaver.BadValue, match="exists already"):
         store.sessions.create("b", id="thread-42")
 
 
 def test_promise_002_a_row_that_another_program_wrote_keeps_its_id(store: palaver.Store) -> None:
-    with another_program(store.path) as db:
+    with writing(store.path, foreign_keys=True) as db:
         db.execute(
             "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at)"
             " VALUES ('theirs-1', 'a', '{}', 5, 5)"
         )
     session = store.sessions.get("theirs-1")
     talk(session)
-    assert first_column(store.path, "SELECT id FROM chat_sessions") == ["theirs-1"]
-    assert first_column(store.path, "SELECT DISTINCT session_id FROM chat_messages") == ["theirs-1"]
+    assert column(store.path, "SELECT id FROM chat_sessions") == ["theirs-1"]
+    assert column(store.path, "SELECT DISTINCT session_id FROM chat_messages") == ["theirs-1"]
 
 
 # ---------------------------------------------------------------- 3, 4: agent, workspace
@@ -122,9 +110,9 @@ def test_promise_003_the_agent_never_changes_and_a_swap_shows_only_in_messages(s
         words(turn)
     with pytest.raises(AttributeError):
         session.info.agent = "other"  # type: ignore[misc]
-    agents = dict(ask(store.path, "SELECT agent, count(*) FROM chat_sessions GROUP BY agent"))
+    agents = dict(query(store.path, "SELECT agent, count(*) FROM chat_sessions GROUP BY agent"))
     assert agents == {"coder": 7, "helper": 1}
-    said = first_column(
+    said = column(
         store.path,
         "SELECT metadata_json ->> 'agent' FROM chat_messages WHERE session_id = ? ORDER BY created_at DESC LIMIT 2",
         session.id,
@@ -139,16 +127,16 @@ def test_promise_003_verify_names_a_session_whose_agent_was_changed_by_hand(stor
     fork = session.fork()
     assert store.verify() == []
     for one in (session, fork):
-        with another_program(store.path) as db:
+        with writing(store.path, foreign_keys=True) as db:
             db.execute("UPDATE chat_sessions SET agent = 'spy' WHERE id = ?", (one.id,))
         assert [(p.rule, p.where, p.copy) for p in store.verify()] == [("agent", one.id, False)]
-        with another_program(store.path) as db:
+        with writing(store.path, foreign_keys=True) as db:
             db.execute("UPDATE chat_sessions SET agent = 'coder'")
 
 
 def test_promise_004_the_workspace_is_optional_and_empty_for_ad_hoc_sessions(store: palaver.Store) -> None:
     ad_hoc, rooted = store.sessions.create("a"), store.sessions.create("a", workspace="/home/me/ünï")
-    stored = dict(ask(store.path, "SELECT id, workspace_root FROM chat_sessions"))
+    stored = dict(query(store.path, "SELECT id, workspace_root FROM chat_sessions"))
     assert stored == {ad_hoc.id: None, rooted.id: "/home/me/ünï"}
     assert (ad_hoc.info.workspace, rooted.info.workspace) == (None, "/home/me/ünï")
     assert [info.id for info in store.sessions.list(workspace="/home/me/ünï").sessions] == [rooted.id]
@@ -168,7 +156,7 @@ def test_promise_005_model_json_is_the_model_of_the_latest_turn(store: palaver.S
         given = dice.choice((None, _model(dice)))
         wanted = given or wanted
         _turn_with_model(session, dice.choice(("stream", "commit", "usage", "waiting")), given)
-        stored = first_column(store.path, "SELECT model_json FROM chat_sessions")
+        stored = column(store.path, "SELECT model_json FROM chat_sessions")
         assert json.loads(stored[0]) == wanted
 
 
@@ -201,7 +189,7 @@ def test_promise_005_what_is_not_a_model_is_refused(store: palaver.Store, model:
     session = store.sessions.create("a")
     with pytest.raises(palaver.BadValue):
         session.turn("q", model=model)
-    assert ask(store.path, "SELECT model_json FROM chat_sessions") == [('{"provider_id":"","model_id":""}',)]
+    assert query(store.path, "SELECT model_json FROM chat_sessions") == [('{"provider_id":"","model_id":""}',)]
 
 
 # ---------------------------------------------------------------- 6: the branch point
@@ -214,7 +202,7 @@ def test_promise_006_the_branch_point_is_a_user_message_of_the_parent(lived: str
         "SELECT s.id FROM chat_sessions s WHERE s.parent_message_id IS NOT NULL AND NOT EXISTS (SELECT 1"
         " FROM chat_messages m WHERE m.id = s.parent_message_id AND m.session_id = s.parent_id AND m.role = 'user')",
     )
-    assert ask(lived, "SELECT count(*) FROM chat_sessions WHERE parent_message_id IS NOT NULL") == [(4,)]
+    assert query(lived, "SELECT count(*) FROM chat_sessions WHERE parent_message_id IS NOT NULL") == [(4,)]
 
 
 @broken_by("a_fork_names_its_last_message")
@@ -225,7 +213,9 @@ def test_promise_006_forks_of_forks_and_sub_agents_name_the_nearest_question(sto
     again = fork.fork()
     spawned = store.sessions.create("helper", parent=session)
     empty = store.sessions.create("helper", parent=store.sessions.create("b"))
-    stored = {row[0]: row[1:] for row in ask(store.path, "SELECT id, parent_id, parent_message_id FROM chat_sessions")}
+    stored = {
+        row[0]: row[1:] for row in query(store.path, "SELECT id, parent_id, parent_message_id FROM chat_sessions")
+    }
     for one in (fork, again, spawned):
         assert stored[one.id] == (session.id, "msg_1a1e12ee73e001fW7SlrTg97T1")
     assert stored[empty.id][1] is None

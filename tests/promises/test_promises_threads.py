@@ -10,20 +10,10 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_schema import (
-    ANSWER,
-    QUESTION,
-    add_message,
-    another_program,
-    ask,
-    call,
-    first_column,
-    live,
-    talk,
-    together,
-    words,
-)
+from ..tools.planting import broken_by
+from ..tools.puppet import all_at_once
+from ..tools.sql import column, query, writing
+from .support_schema import ANSWER, QUESTION, add_message, call, live, talk, words
 
 # Every turn beside every turn on its way to the root, itself included.
 WAY = """
@@ -49,17 +39,17 @@ SELECT way.turn_id, count(*), sum({TOKENS}) FROM way JOIN turns t ON t.id = way.
 def test_promise_036_every_turn_has_exactly_one_thread_that_begins_at_a_root(path: str) -> None:
     with palaver.open(path) as store:
         live(store)
-    turns = first_column(path, "SELECT id FROM turns ORDER BY id")
+    turns = column(path, "SELECT id FROM turns ORDER BY id")
     assert len(turns) > 15
-    assert first_column(path, WAY + "SELECT turn_id FROM way WHERE parent_id IS NULL ORDER BY turn_id") == turns
+    assert column(path, WAY + "SELECT turn_id FROM way WHERE parent_id IS NULL ORDER BY turn_id") == turns
 
 
 @broken_by("a_turn_forgets_what_came_before_it")
 def test_promise_037_depth_and_tokens_of_a_thread_are_those_of_its_ancestry(path: str) -> None:
     with palaver.open(path) as store:
         live(store)
-    stored = ask(path, "SELECT id, depth, thread_tokens FROM turns ORDER BY id")
-    assert stored == ask(path, BY_HAND)
+    stored = query(path, "SELECT id, depth, thread_tokens FROM turns ORDER BY id")
+    assert stored == query(path, BY_HAND)
     assert max(row[2] for row in stored) > 40
 
 
@@ -71,11 +61,11 @@ def test_promise_037_a_thread_of_three_adds_up_as_by_hand(store: palaver.Store) 
         with session.turn("q") as turn:
             words(turn)
             turn.usage(**usage)
-    stored = ask(store.path, "SELECT depth, thread_tokens, thread_messages FROM turns ORDER BY depth")
+    stored = query(store.path, "SELECT depth, thread_tokens, thread_messages FROM turns ORDER BY depth")
     assert stored == [(1, 120, 2), (2, 127, 4), (3, 133, 6)]
     session.rewind(to=session.path()[0])
     talk(session, "another branch")
-    assert ask(store.path, "SELECT depth, thread_tokens FROM turns WHERE id = ?", session.path()[-1].id) == [(2, 141)]
+    assert query(store.path, "SELECT depth, thread_tokens FROM turns WHERE id = ?", session.path()[-1].id) == [(2, 141)]
 
 
 def test_promise_037_a_long_thread_is_walked_to_its_root(store: palaver.Store) -> None:
@@ -83,9 +73,9 @@ def test_promise_037_a_long_thread_is_walked_to_its_root(store: palaver.Store) -
     for number in range(400):
         session.commit(f"question {number}")
     last = session.path()[-1].id
-    way = first_column(store.path, WAY + "SELECT id FROM way WHERE turn_id = ? ORDER BY place DESC", last)
+    way = column(store.path, WAY + "SELECT id FROM way WHERE turn_id = ? ORDER BY place DESC", last)
     assert way == [turn.id for turn in session.path()]
-    assert ask(store.path, "SELECT depth FROM turns WHERE id = ?", last) == [(400,)]
+    assert query(store.path, "SELECT depth FROM turns WHERE id = ?", last) == [(400,)]
 
 
 def test_promise_038_a_thread_key_names_one_turn(store: palaver.Store) -> None:
@@ -98,7 +88,7 @@ def test_promise_038_a_thread_key_names_one_turn(store: palaver.Store) -> None:
             taker.alias("nice-key", "thread_key", turn=turn_id)
         assert taken.value.session_id == session.id
     other.alias("nice-key", "label")  # unique per namespace
-    keys = ask(store.path, "SELECT name, session_id, turn_id FROM aliases WHERE namespace = 'thread_key'")
+    keys = query(store.path, "SELECT name, session_id, turn_id FROM aliases WHERE namespace = 'thread_key'")
     assert keys == [("nice-key", session.id, first)]
 
 
@@ -106,7 +96,7 @@ def test_promise_038_a_thread_key_needs_a_turn_that_exists(store: palaver.Store)
     session = store.sessions.create("a")
     with pytest.raises(palaver.TurnNotFound):
         session.alias("key", "thread_key", turn="trn_1a1e12ee73e001fW7SlrTg97TP")
-    assert ask(store.path, "SELECT count(*) FROM aliases") == [(0,)]
+    assert query(store.path, "SELECT count(*) FROM aliases") == [(0,)]
 
 
 @broken_by("an_alias_goes_to_whoever_asks_last")
@@ -114,10 +104,10 @@ def test_promise_038_of_eight_processes_one_gets_the_key(path: str) -> None:
     with palaver.open(path) as store:
         session = store.sessions.create("a")
         turns = [session.commit(f"question {n}").id for n in range(8)]
-    answers = together(_CLAIM, [(path, session.id, turn_id) for turn_id in turns])
+    answers = [said for (said,) in all_at_once(_CLAIM, [(path, session.id, turn_id) for turn_id in turns])]
     assert sorted(answer.split()[0] for answer in answers) == ["taken"] * 7 + ["won"]
     winner = next(answer.split()[1] for answer in answers if answer.startswith("won"))
-    assert ask(path, "SELECT namespace, name, turn_id FROM aliases") == [("thread_key", "wanted", winner)]
+    assert query(path, "SELECT namespace, name, turn_id FROM aliases") == [("thread_key", "wanted", winner)]
 
 
 _CLAIM = """
@@ -155,7 +145,7 @@ def test_promise_039_a_fork_reaches_the_turns_it_shares_and_copies_none(store: p
             wanted[at].append(sessions[at].commit(f"step {step}").id)
     for session, path in zip(sessions, wanted, strict=True):
         assert _path_by_sql(store.path, session.id) == path
-    assert first_column(store.path, "SELECT id FROM turns ORDER BY id") == sorted({t for path in wanted for t in path})
+    assert column(store.path, "SELECT id FROM turns ORDER BY id") == sorted({t for path in wanted for t in path})
 
 
 def _path_by_sql(path: str, session_id: str) -> list[str]:
@@ -163,7 +153,7 @@ def _path_by_sql(path: str, session_id: str) -> list[str]:
         WAY
         + "SELECT way.id FROM way JOIN heads h ON h.turn_id = way.turn_id WHERE h.session_id = ? ORDER BY place DESC"
     )
-    return first_column(path, sql, session_id)
+    return column(path, sql, session_id)
 
 
 def test_promise_039_both_sessions_read_the_shared_messages(store: palaver.Store) -> None:
@@ -175,7 +165,7 @@ def test_promise_039_both_sessions_read_the_shared_messages(store: palaver.Store
     fork.commit("only there")
     assert session.messages()[:2] == fork.messages()[:2] == shared
     assert [m["parts"][0]["text"] for m in (session.messages()[2], fork.messages()[2])] == ["only here", "only there"]
-    assert ask(store.path, "SELECT session_id, count(*) FROM turns GROUP BY 1 ORDER BY 2") == [
+    assert query(store.path, "SELECT session_id, count(*) FROM turns GROUP BY 1 ORDER BY 2") == [
         (fork.id, 1),
         (session.id, 2),
     ]
@@ -218,7 +208,7 @@ def test_promise_040_a_turn_goes_only_where_the_table_says(store: palaver.Store)
             move = dice.choice(sorted(MOVES))
             seen.add((state, move))
             turn, state = _try(session, turn, state, move)
-            assert first_column(store.path, "SELECT status FROM turns WHERE id = ?", turn.id) == [state]
+            assert column(store.path, "SELECT status FROM turns WHERE id = ?", turn.id) == [state]
     assert len(seen) >= 25
 
 
@@ -237,21 +227,21 @@ def test_promise_040_a_turn_cannot_be_sealed_as_anything_else(store: palaver.Sto
     if status:
         with pytest.raises(palaver.BadValue):
             turn.seal(status)
-        assert first_column(store.path, "SELECT status FROM turns") == ["streaming"]
+        assert column(store.path, "SELECT status FROM turns") == ["streaming"]
     turn.seal()
-    assert first_column(store.path, "SELECT status FROM turns") == ["completed"]
+    assert column(store.path, "SELECT status FROM turns") == ["completed"]
 
 
 def test_promise_040_status_and_seal_agree_after_every_verb(path: str) -> None:
     with palaver.open(path) as store:
         live(store)
     assert (
-        ask(
+        query(
             path, "SELECT id FROM turns WHERE (status IN ('completed', 'failed', 'aborted')) <> (sealed_at IS NOT NULL)"
         )
         == []
     )
-    assert ask(path, "SELECT id FROM turns WHERE (digest IS NULL) <> (sealed_at IS NULL)") == []
+    assert query(path, "SELECT id FROM turns WHERE (digest IS NULL) <> (sealed_at IS NULL)") == []
 
 
 # ---------------------------------------------------------------- 42: the response
@@ -273,8 +263,8 @@ def test_promise_042_a_turn_names_its_final_assistant_message(store: palaver.Sto
         turn.write({"type": "tool-output-available", "toolCallId": "c", "output": 1})
     with session.regenerate() as again:
         words(again)
-    assert ask(store.path, RESPONSE) == []
-    found = first_column(store.path, "SELECT response_id FROM turns ORDER BY started_at")
+    assert query(store.path, RESPONSE) == []
+    found = column(store.path, "SELECT response_id FROM turns ORDER BY started_at")
     assert found == ["msg_1a1e12ee73e001fW7SlrTg97TP", None, turn.message_id, again.message_id]
 
 
@@ -282,17 +272,17 @@ def test_promise_042_turns_made_of_rows_written_elsewhere_name_theirs_too(store:
     session = store.sessions.create("a")
     session.commit([QUESTION, ANSWER, QUESTION, ANSWER])
     session.rewind(to=session.messages()[1]["id"])
-    with another_program(store.path) as db:
+    with writing(store.path, foreign_keys=True) as db:
         stamp = db.execute("SELECT max(created_at) FROM chat_messages").get
         add_message(db, session.id, "msg_theirs", stamp + 1)
         add_message(db, session.id, "msg_reply", stamp + 2, role="assistant")
     assert session.adopt()
-    assert ask(store.path, RESPONSE) == []
+    assert query(store.path, RESPONSE) == []
     assert store.verify() == []
 
 
 def test_promise_042_turn_and_message_ids_are_independent(path: str) -> None:
     with palaver.open(path) as store:
         live(store)
-    assert ask(path, "SELECT id FROM turns WHERE substr(id, 5) = substr(response_id, 5)") == []
-    assert ask(path, "SELECT t.id FROM turns t JOIN chat_messages m ON m.id = t.id") == []
+    assert query(path, "SELECT id FROM turns WHERE substr(id, 5) = substr(response_id, 5)") == []
+    assert query(path, "SELECT t.id FROM turns t JOIN chat_messages m ON m.id = t.id") == []

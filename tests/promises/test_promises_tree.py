@@ -13,9 +13,10 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import one, query
-from .support_tree import Walk, answers, texts
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from ..tools.talk import texts
+from .support_tree import Walk, answers
 
 STEPS = pytest.mark.parametrize("steps", [40, pytest.param(1_000, marks=pytest.mark.long)])
 

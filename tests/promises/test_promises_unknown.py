@@ -13,8 +13,8 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import execute, query
+from ..tools.planting import broken_by
+from ..tools.sql import execute, query
 from .support_tree import answers
 
 UNKNOWN = [

@@ -9,7 +9,7 @@ import pytest
 
 import palaver
 
-from .support_saving import query
+from ..tools.sql import query
 
 Chunk = dict[str, Any]
 CALL = {"toolCallId": "c", "toolName": "run"}

@@ -8,8 +8,8 @@ import pytest
 
 import palaver
 
-from .sabotage import broken_by
-from .support_saving import execute, one, query
+from ..tools.planting import broken_by
+from ..tools.sql import execute, one, query
 from .support_tree import Walk, answers
 
 STEPS = pytest.mark.parametrize("steps", [40, pytest.param(1_000, marks=pytest.mark.long)])

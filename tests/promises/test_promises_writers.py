@@ -18,9 +18,11 @@ import pytest
 
 import palaver
 
-from ..workers import Report
-from .sabotage import broken_by
-from .support_writers import CREW, ask, wal_size
+from ..load.crowd import wal_size
+from ..tools.planting import broken_by
+from ..tools.puppet import Report
+from ..tools.sql import query
+from .support_writers import CREW
 
 OVERTAKEN = 60  # commits of others between asking and being served, for each process; without the queue: hundreds
 MB = 1 << 20
@@ -176,7 +178,7 @@ BY_PLACE = "SELECT m.rowid, p.data_json FROM chat_messages m JOIN chat_parts p O
 def overtaken(path: str, reports: list[Report]) -> int:
     """The most commits of others that came between somebody's asking and being served, in the file's own order."""
     stood = {f"{r['me']} {number}": place for r in reports for number, place in enumerate(r["stood"])}
-    order = [(place, str(json.loads(data)["text"])) for place, data in ask(path, BY_PLACE)]
+    order = [(place, str(json.loads(data)["text"])) for place, data in query(path, BY_PLACE)]
     places, who = [place for place, _ in order], [said.split()[0] for _, said in order]
     worst = 0
     for served, (_, said) in enumerate(order):
@@ -223,7 +225,7 @@ def test_promise_117_a_writer_in_the_middle_of_its_work_holds_up_no_reader(path:
             with palaver.open(path, timeout=1.0) as second:
                 assert second.sessions.get(session.id).messages() == before["messages"]
             writer.tell()
-            assert writer.report() == {"done": holder}
+            assert writer.hear() == {"done": holder}
 
 
 def test_promise_117_a_reader_in_the_middle_of_its_work_holds_up_no_writer(path: str) -> None:
@@ -235,7 +237,7 @@ def test_promise_117_a_reader_in_the_middle_of_its_work_holds_up_no_writer(path:
             with session.turn("another") as turn:
                 turn.write({"type": "text-start", "id": "t"})
             reader.tell()
-            assert reader.report() == {"done": "reading"}
+            assert reader.hear() == {"done": "reading"}
         assert wal_size(path) > 8 * MB
         assert store.verify() == []
 
@@ -249,7 +251,7 @@ def test_promise_117_reads_go_on_at_their_pace_beside_a_busy_writer(path: str) -
             alone = sorted(_reads(session, 0.3))
             writer.tell()
             beside = sorted(_reads(session, 0.7))
-            report = writer.report()
+            report = writer.hear()
     alone_99, beside_99 = (took[len(took) * 99 // 100] * 1e6 for took in (alone, beside))
     print(f"p99 of a read: {alone_99:.0f} µs alone, {beside_99:.0f} µs beside a writer")
     assert report["errors"] == [] and len(report["stood"]) > 10 and len(beside) > 10
@@ -266,8 +268,8 @@ def _reads(session: palaver.Session, seconds: float) -> Iterator[float]:
 
 
 def no_damage(path: str) -> None:
-    assert ask(path, "PRAGMA integrity_check") == [("ok",)]
-    assert ask(path, "PRAGMA foreign_key_check") == []
+    assert query(path, "PRAGMA integrity_check") == [("ok",)]
+    assert query(path, "PRAGMA foreign_key_check") == []
     with palaver.open(path) as store:
         assert store.verify() == []
 
@@ -300,8 +302,8 @@ def open_at_once(folder: Path, rounds: int) -> None:
             for opener in openers:
                 opener.tell(path)
             assert [opener.hear() for opener in openers] == ["ok"] * 16, f"round {number}"
-            assert ask(path, "SELECT count(*) FROM chat_messages") == [(16,)]
-            assert ask(path, "PRAGMA journal_mode") == [("wal",)]
+            assert query(path, "SELECT count(*) FROM chat_messages") == [(16,)]
+            assert query(path, "PRAGMA journal_mode") == [("wal",)]
 
 
 @broken_by("first_openers_do_not_queue")

@@ -1,11 +1,10 @@
-"""What processes that share a queue do: `python -m tests.queueing.child '{"job": …}'`."""
+"""What processes that share a queue do: the jobs of `python -m tests.queueing.child`."""
 
 from __future__ import annotations
 
 import json
 import os
 import random
-import signal
 import sys
 import threading
 import time
@@ -14,16 +13,8 @@ from typing import Any
 
 import palaver
 
+from ..tools.puppet import die, play, ready, say
 from .support import answer
-
-
-def ready() -> None:
-    print("ready", flush=True)
-    sys.stdin.readline()
-
-
-def say(report: Any) -> None:
-    print(json.dumps(report), flush=True)
 
 
 def claim(path: str, session: str, id: str | None = None, chunks: int = 0) -> None:
@@ -34,7 +25,7 @@ def claim(path: str, session: str, id: str | None = None, chunks: int = 0) -> No
     assert turn is not None
     for number in range(chunks):
         turn.write({"type": "start"} if number == 0 else {"type": "text-start", "id": str(number)})
-    print("claimed", flush=True)
+    say("claimed")
     sys.stdin.readline()
 
 
@@ -52,23 +43,21 @@ def claim_and_seal(talk: palaver.Session, id: str) -> bool:
     return True
 
 
-def claim_each(path: str, session: str, ids: list[str]) -> None:
+def claim_each(path: str, session: str, ids: list[str]) -> dict[str, str]:
     with palaver.open(path) as store:
         talk = store.sessions.get(session)
         ready()
-        found = {id: outcome(lambda id=id: claim_and_seal(talk, id)) for id in ids}  # type: ignore[misc]
-    say(found)
+        return {id: outcome(lambda id=id: claim_and_seal(talk, id)) for id in ids}  # type: ignore[misc]
 
 
-def cancel_each(path: str, session: str, ids: list[str]) -> None:
+def cancel_each(path: str, session: str, ids: list[str]) -> dict[str, str]:
     with palaver.open(path) as store:
         talk = store.sessions.get(session)
         ready()
-        found = {id: outcome(lambda id=id: talk.cancel(id)) for id in ids}  # type: ignore[misc]
-    say(found)
+        return {id: outcome(lambda id=id: talk.cancel(id)) for id in ids}  # type: ignore[misc]
 
 
-def deliver(path: str, sessions: list[str], ids: list[str], verb: str, seed: int) -> None:
+def deliver(path: str, sessions: list[str], ids: list[str], verb: str, seed: int) -> dict[str, str]:
     """Send every delivery to some session; what came of each."""
     chance = random.Random(seed)
     with palaver.open(path) as store:
@@ -78,7 +67,7 @@ def deliver(path: str, sessions: list[str], ids: list[str], verb: str, seed: int
             talk = store.sessions.get(chance.choice(sessions))
             trigger = {"source": "webhook", "delivery_id": id, "fired_at": 7}
             found[id] = outcome(lambda t=talk, i=id, e=trigger: send(t, verb, f"delivery {i}", e))  # type: ignore[misc]
-    say(found)
+    return found
 
 
 def send(talk: palaver.Session, verb: str, text: str, trigger: dict[str, Any]) -> Any:
@@ -94,7 +83,7 @@ def send(talk: palaver.Session, verb: str, text: str, trigger: dict[str, Any]) -
             return conflict
 
 
-def drain(path: str, session: str, me: str, notes: str, seed: int, dies: bool) -> None:
+def drain(path: str, session: str, me: str, notes: str, seed: int, dies: bool) -> int:
     """Claim and answer until nothing waits; with `dies`, killed at a moment that nobody chose."""
     chance = random.Random(seed)
     file = os.open(notes, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
@@ -118,8 +107,8 @@ def drain(path: str, session: str, me: str, notes: str, seed: int, dies: bool) -
         note("answered", turn.id)
         answered += 1
     store.close()
-    say(answered)
     os.close(file)
+    return answered
 
 
 def answer_rest(turn: palaver.Turn, text: str) -> None:
@@ -133,11 +122,8 @@ def answer_rest(turn: palaver.Turn, text: str) -> None:
 
 def _die_after(seconds: float) -> None:
     time.sleep(seconds)
-    os.kill(os.getpid(), signal.SIGKILL)
+    die()
 
-
-JOBS: dict[str, Callable[..., None]] = {job.__name__: job for job in (claim, claim_each, cancel_each, deliver, drain)}
 
 if __name__ == "__main__":
-    given = json.loads(sys.argv[1])
-    JOBS[given.pop("job")](**given)
+    play()

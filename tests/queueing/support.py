@@ -5,8 +5,6 @@ A process runs one of the jobs of child.py: it prints `ready`, waits for a line,
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from contextlib import contextmanager
 from typing import Any
 
 import apsw
@@ -14,7 +12,8 @@ import apsw
 import palaver
 from palaver import Session, Turn
 
-from ..workers import Crew
+from ..tools.puppet import Crew
+from ..tools.sql import query, reading
 
 
 class ModelIsDown(Exception):
@@ -78,22 +77,6 @@ def refusal(error: type[palaver.PalaverError], verb: Any, *args: Any, **given: A
 # ---------------------------------------------------------------- plain SQL
 
 
-@contextmanager
-def judge(path: str) -> Iterator[apsw.Connection]:
-    """Another reader of the file, which knows nothing of Palaver."""
-    db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
-    db.set_busy_timeout(10_000)
-    try:
-        yield db
-    finally:
-        db.close()
-
-
-def sql(path: str, text: str, *values: Any) -> list[tuple[Any, ...]]:
-    with judge(path) as db:
-        return db.execute(text, values).fetchall()
-
-
 STAMPS = """
 SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'),
        json_extract(m.metadata_json, '$.hidden_at')
@@ -104,7 +87,7 @@ SELECT p.data_json ->> '$.text', json_extract(m.metadata_json, '$.queued_at'),
 
 def stamps(path: str, session_id: str) -> dict[str, tuple[int | None, int | None]]:
     """What each user row says to readers of the contract: (queued_at, hidden_at)."""
-    return {text: (queued, hidden) for text, queued, hidden in sql(path, STAMPS, session_id)}
+    return {text: (queued, hidden) for text, queued, hidden in query(path, STAMPS, session_id)}
 
 
 SEEN = """
@@ -117,12 +100,12 @@ SELECT p.data_json ->> '$.text' FROM chat_messages m JOIN chat_parts p ON p.mess
 
 def seen(path: str, session_id: str) -> list[str]:
     """The transcript as readers of the contract have it."""
-    return [text for (text,) in sql(path, SEEN, session_id)]
+    return [text for (text,) in query(path, SEEN, session_id)]
 
 
 def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of the file but the signs of life, and the two counters that a verb may use up for nothing."""
-    with judge(path) as db:
+    with reading(path) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
         return {name: sorted(_rows(db, name), key=repr) for name in tables if name != "owners"}
 

@@ -7,7 +7,8 @@ import pytest
 import palaver
 from palaver import BadValue, HeadConflict, MessageCancelled, MessageFired, MessageNotFound, QueueConflict
 
-from .support import answer, everything, fire, refusal, said, seen, sql, stamps, talk, waiting
+from ..tools.sql import query
+from .support import answer, everything, fire, refusal, said, seen, stamps, talk, waiting
 
 
 def test_messages_are_claimed_in_the_order_they_were_sent(store: palaver.Store) -> None:
@@ -241,7 +242,7 @@ def test_the_transcript_and_plain_sql_have_one_order(store: palaver.Store, path:
     fire(session, "8")
     fire(session, "10")
     assert seen(path, session.id) == [str(n) for n in range(1, 11)] == said(session.messages())
-    times = sql(path, "SELECT count(DISTINCT created_at), count(*) FROM chat_messages")
+    times = query(path, "SELECT count(DISTINCT created_at), count(*) FROM chat_messages")
     assert times == [(10, 10)]
     assert store.verify() == []
 

@@ -9,7 +9,8 @@ import pytest
 import palaver
 from palaver import PalaverError, Queued, Session
 
-from .support import answer, everything, fire, said, seen, sql, stamps, talk, waiting
+from ..tools.sql import query
+from .support import answer, everything, fire, said, seen, stamps, talk, waiting
 
 
 @pytest.fixture
@@ -102,7 +103,7 @@ def name_of(queued: Queued, by: str, path: str) -> str:
         return queued.id
     if by == "its turn":
         return queued.turn_id
-    ((row,),) = sql(path, "SELECT ref FROM turn_entries WHERE turn_id = ? AND kind = 'message'", queued.turn_id)
+    ((row,),) = query(path, "SELECT ref FROM turn_entries WHERE turn_id = ? AND kind = 'message'", queued.turn_id)
     return str(row)
 
 
@@ -145,10 +146,10 @@ def test_a_fork_has_no_line_of_its_own(session: Session, store: palaver.Store) -
 def test_readers_of_the_contract_see_when_it_was_sent(session: Session, path: str) -> None:
     queued = session.enqueue({"role": "user", "content": "later", "metadata": {"tone": "dry"}}, id="m1")
     assert stamps(path, session.id) == {"first": (None, None), "later": (queued.queued_at, None)}
-    ((text,),) = sql(path, "SELECT metadata_json FROM chat_messages WHERE metadata_json LIKE '%tone%'")
+    ((text,),) = query(path, "SELECT metadata_json FROM chat_messages WHERE metadata_json LIKE '%tone%'")
     assert text == f'{{"tone":"dry","queued_at":{queued.queued_at}}}'
     fire(session)
-    ((text,),) = sql(path, "SELECT metadata_json FROM chat_messages WHERE metadata_json LIKE '%tone%'")
+    ((text,),) = query(path, "SELECT metadata_json FROM chat_messages WHERE metadata_json LIKE '%tone%'")
     assert text == '{"tone":"dry"}'
 
 

@@ -14,7 +14,8 @@ import pytest
 import palaver
 from palaver import MessageCancelled, MessageFired
 
-from .support import CREW, answer, seen, sql, waiting
+from ..tools.sql import query
+from .support import CREW, answer, seen, waiting
 
 SEALED = {"completed", "aborted"}
 
@@ -115,7 +116,7 @@ class Drained:
         self.claimed = Counter(turn for kind, turn, _ in told if kind == "claimed")
         self.answering = Counter(turn for kind, turn, _ in told if kind == "answering")
         self.answered = Counter(turn for kind, turn, _ in told if kind == "answered")
-        self.rows = sql(path, ENDS, name)
+        self.rows = query(path, ENDS, name)
 
     def problems(self, count: int) -> list[str]:
         found = [] if len(self.rows) == count else [f"{len(self.rows)} of {count} messages are there"]

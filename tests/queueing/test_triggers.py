@@ -9,7 +9,8 @@ import pytest
 import palaver
 from palaver import BadValue, Session, TriggerConflict, TriggerFired
 
-from .support import CREW, answer, everything, fail, fire, refusal, said, sql, waiting
+from ..tools.sql import query
+from .support import CREW, answer, everything, fail, fire, refusal, said, waiting
 
 VERBS = ("turn", "commit", "enqueue")
 WEBHOOK = {"source": "webhook", "delivery_id": "d-1"}
@@ -62,7 +63,7 @@ def test_a_trigger_without_a_delivery_fires_as_often_as_it_comes(store: palaver.
     for _ in range(3):
         session.commit("tick", trigger={"source": "schedule"})
     assert said(session.messages()) == ["tick"] * 3
-    assert sql(path, "SELECT count(*) FROM deliveries") == [(0,)]
+    assert query(path, "SELECT count(*) FROM deliveries") == [(0,)]
 
 
 def test_the_envelope_may_differ_when_the_delivery_comes_again(store: palaver.Store) -> None:
@@ -81,7 +82,7 @@ def test_a_refused_begin_does_not_use_the_delivery_up(store: palaver.Store, path
     for verb in (session.turn, session.commit, session.enqueue):
         refusal(palaver.SessionArchived, verb, "a push came", trigger=WEBHOOK)
     session.unarchive()
-    assert sql(path, "SELECT count(*) FROM deliveries") == [(0,)]
+    assert query(path, "SELECT count(*) FROM deliveries") == [(0,)]
     assert send(session, "commit", "a push came", WEBHOOK)
 
 
@@ -126,9 +127,9 @@ def test_no_other_verb_fires_a_delivery_twice(store: palaver.Store, path: str, v
     try:
         calls[verb]().seal()
     except BadValue:
-        assert sql(path, "SELECT count(*) FROM deliveries") == [(0,)]
+        assert query(path, "SELECT count(*) FROM deliveries") == [(0,)]
     else:
-        assert sql(path, "SELECT count(*) FROM deliveries") == [(1,)]
+        assert query(path, "SELECT count(*) FROM deliveries") == [(1,)]
         with pytest.raises((TriggerFired, TriggerConflict)):
             session.commit("queued", trigger=WEBHOOK)
 
@@ -182,7 +183,7 @@ def test_of_processes_that_get_the_same_deliveries_one_fires_each(path: str) -> 
     )
     for id in ids:
         assert sorted(report[id] for report in reports) == ["TriggerFired", "TriggerFired", "won"], id
-    fired = sql(path, "SELECT p.data_json ->> '$.text' FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id "
+    fired = query(path, "SELECT p.data_json ->> '$.text' FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id "
                 "WHERE m.role = 'user'")  # fmt: skip
     assert sorted(text for (text,) in fired) == sorted(f"delivery {id}" for id in ids)
     with palaver.open(path) as store:

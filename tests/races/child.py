@@ -1,4 +1,4 @@
-"""What the processes of a race do: `python -m tests.races.child '{"job": …}'`.
+"""What the processes of a race do: the jobs of `python -m tests.races.child`.
 
 A racer reads the revision, says something on it, whole or streamed, and notes what it was told. A stranger is another
 program, which adds rows by plain SQL. Each notes before it asks and after it was told, so that the history of one that
@@ -7,34 +7,18 @@ was killed is known, too.
 
 from __future__ import annotations
 
-import json
 import os
 import random
-import sys
 import time
-from collections.abc import Callable
-from typing import Any
 
 import palaver
 
-from . import breaks
+from ..tools.puppet import play, ready
+from ..tools.races import Notes
 from .places import open_store, put_row
 
 
-def ready() -> None:
-    print("ready", flush=True)
-    sys.stdin.readline()
-
-
-class Notes:
-    def __init__(self, path: str) -> None:
-        self._file = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND, 0o600)
-
-    def write(self, kind: str, who: str, expected: int) -> None:
-        os.write(self._file, json.dumps([kind, who, expected, time.monotonic()]).encode() + b"\n")
-
-
-def race(url: str, session: str, me: str, notes: str, over: str) -> None:
+def race(url: str, session: str, me: str, notes: str, over: str) -> str:
     chance, book = random.Random(me), Notes(notes)
     with open_store(url, timeout=60) as store:
         here, number = store.sessions.get(session), 0
@@ -44,7 +28,7 @@ def race(url: str, session: str, me: str, notes: str, over: str) -> None:
             expected = here.revision
             book.write("asked", who, expected)
             book.write(say(here, who, expected, chance), who, expected)
-    print(json.dumps({"done": me}), flush=True)
+    return me
 
 
 def say(session: palaver.Session, who: str, expected: int, chance: random.Random) -> str:
@@ -70,7 +54,7 @@ def stream(turn: palaver.Turn, who: str, chance: random.Random) -> None:
     turn.seal()
 
 
-def intrude(url: str, session: str, me: str, notes: str, over: str) -> None:
+def intrude(url: str, session: str, me: str, notes: str, over: str) -> str:
     chance, book, number = random.Random(me), Notes(notes), 0
     ready()
     while not os.path.exists(over):
@@ -78,12 +62,8 @@ def intrude(url: str, session: str, me: str, notes: str, over: str) -> None:
         put_row(url, session, who)
         book.write("foreign", who, -1)
         time.sleep(chance.uniform(0.0, 0.1))
-    print(json.dumps({"done": me}), flush=True)
+    return me
 
-
-JOBS: dict[str, Callable[..., Any]] = {"race": race, "intrude": intrude}
 
 if __name__ == "__main__":
-    breaks.plant_from_environment()
-    given = json.loads(sys.argv[1])
-    JOBS[given.pop("job")](**given)
+    play()

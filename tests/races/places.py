@@ -87,7 +87,3 @@ def plain_texts(url: str, session_id: str) -> list[str]:
             [session_id],
         )
     return [data.split('"text":"')[1].split('"')[0] for data, meta in rows if '"hidden_at"' not in meta]
-
-
-def texts(session: palaver.Session) -> list[str]:
-    return [part["text"] for message in session.messages() for part in message["parts"] if part["type"] == "text"]

@@ -4,7 +4,6 @@ Everybody who won stands right after what it had read."""
 
 from __future__ import annotations
 
-import os
 import random
 import time
 from pathlib import Path
@@ -12,8 +11,8 @@ from typing import Any
 
 import pytest
 
-from ..workers import Crew
-from . import breaks
+from ..tools import planting
+from ..tools.puppet import Crew
 from .history import History
 from .places import open_store
 
@@ -70,8 +69,7 @@ def test_everybody_who_won_stands_right_after_what_it_had_read_at_length(url: st
 
 
 def test_a_store_that_merges_is_caught(path: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    name = breaks.expected_is_compared_before_the_dead_are_seen_to.__name__
-    monkeypatch.setitem(os.environ, breaks.VARIABLE, name)
+    monkeypatch.setenv(planting.VARIABLE, "expected_is_compared_before_the_dead_are_seen_to")
     for attempt in range(5):  # a matter of luck: somebody must die, or another program write, at the right moment
         folder = tmp_path / str(attempt)
         folder.mkdir()

@@ -12,7 +12,8 @@ import palaver
 from palaver import Session, Store
 
 from ..cli.run import Cli
-from .places import bury, foreign, open_store, texts
+from ..tools.talk import texts
+from .places import bury, foreign, open_store
 
 DAMAGE = {
     "a chunk that is no JSON": "UPDATE events SET data = '{\"type\":' WHERE kind = 'chunk'",

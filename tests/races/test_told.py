@@ -15,7 +15,8 @@ import palaver
 from palaver import HeadConflict, Session, Store
 from palaver.core.settle import preflight
 
-from .places import bury, foreign, plain_texts, put_row, texts
+from ..tools.talk import texts
+from .places import bury, foreign, plain_texts, put_row
 
 Verb = Callable[[Session, int], Any]
 VERBS: dict[str, Verb] = {

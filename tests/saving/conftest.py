@@ -10,8 +10,8 @@ import pytest
 
 import palaver
 
+from ..tools.planting import plant_from_environment
 from .disk import Disk
-from .planting import plant_from_environment
 from .support import NEVER, Begin
 
 plant_from_environment()

@@ -12,9 +12,12 @@ import pytest
 
 import palaver
 
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from ..tools.waiting import until
 from .disk import Disk, commits_watched
-from .planting import broken_by
-from .support import CALL, NEVER, START, STEP_ENDS, Begin, delta, one, query, stored, text_of, until
+from .support import CALL, NEVER, START, STEP_ENDS, Begin, stored, text_of
 
 pytestmark = pytest.mark.on_disk
 
@@ -250,7 +253,7 @@ def test_the_reason_of_an_abort_and_the_text_of_an_error_outlive_a_refused_appen
     failed.append([*START, {"type": "error", "errorText": "the model is away"}])
     for turn in (aborted, failed):
         with pytest.raises(palaver.ChunkError):
-            turn.append([{"type": "start-step"}, delta("x", id="never started")])
+            turn.append([{"type": "start-step"}, delta("x", "never started")])
     aborted.abort("the user pressed stop")
     failed.seal()
     facts = "SELECT status, facts_json ->> 'abort_reason', facts_json ->> 'error' FROM turns ORDER BY status"

@@ -12,9 +12,11 @@ import pytest
 
 import palaver
 
-from .planting import broken_by
-from .puppet import Puppet
-from .support import ENDS, NEVER, PATIENCE, START, STEP_ENDS, Begin, Chunk, delta, text_of, together, until, words
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.waiting import together, until
+from .puppet import CREW
+from .support import ENDS, NEVER, PATIENCE, START, STEP_ENDS, Begin, Chunk, text_of, words
 
 QUIET = 0.3  # seconds after which a follower of nothing ends
 WHERE = pytest.mark.parametrize("path", ["file", ":memory:"], indirect=True)
@@ -217,20 +219,20 @@ def test_a_session_that_another_program_made_can_be_followed_before_it_has_a_hea
 def test_a_follower_gets_what_another_process_writes_chunk_by_chunk(store: palaver.Store, path: str) -> None:
     session = store.sessions.create("a")
     following = session.follow(timeout=PATIENCE)
-    with Puppet("obey", path) as writer:
-        writer.tell("begin", session.id)
+    with CREW.start("act", path=path) as writer:
+        turn = writer("begin", session.id, "question")
         assert next(following).kind == "begin"
         for chunk in [*START, *words(40), STEP_ENDS, ENDS]:
-            writer.tell("write", 0, chunk)
+            writer("call", turn, "write", chunk)
             assert next(following).data == chunk
-        writer.tell("seal", 0)
+        writer("call", turn, "seal")
         assert next(following).kind == "seal"
 
 
 @broken_by("followers_skip_an_event_now_and_then", "followers_get_an_event_twice_now_and_then")
 def test_another_process_follows_two_turns_without_a_gap_or_a_double(store: palaver.Store, path: str) -> None:
     session = store.sessions.create("a")
-    with Puppet("follow", path, session=session.id, after=0) as follower:
+    with CREW.start("follow", path=path, session=session.id, after=0) as follower:
         assert follower.hear() == "following"
         turns = [session.turn(f"question {n}") for n in range(2)]
         sent = [*START, *words(200)]
@@ -245,9 +247,9 @@ def test_another_process_follows_two_turns_without_a_gap_or_a_double(store: pala
 def test_a_follower_sees_the_turn_of_a_killed_writer_end(store: palaver.Store, path: str) -> None:
     session = store.sessions.create("a")
     following = session.follow(timeout=PATIENCE)
-    with Puppet("obey", path) as writer:
-        writer.tell("begin", session.id)
-        writer.tell("append", 0, [*START, delta("half")])
+    with CREW.start("act", path=path) as writer:
+        turn = writer("begin", session.id, "question")
+        writer("call", turn, "append", [*START, delta("half")])
         writer.kill()
     store.recover()
     assert [next(following).kind for _ in range(5)] == ["begin", "chunk", "chunk", "chunk", "recover"]
@@ -335,7 +337,7 @@ def test_a_follower_in_another_process_is_reset_when_maintenance_trims(path: str
         session = store.sessions.create("a")
         stream(session, [*START, *words(5)])
         until(lambda: not chunks_of(session.events()), "the chunks are trimmed")
-        with Puppet("follow", path, session=session.id, after=2) as follower:
+        with CREW.start("follow", path=path, session=session.id, after=2) as follower:
             assert follower.hear() == "following"
             assert follower.hear()[1] == "reset"
             session.title = "news"

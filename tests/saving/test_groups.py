@@ -11,10 +11,13 @@ import pytest
 
 import palaver
 
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from ..tools.waiting import together
 from .disk import Disk
-from .planting import broken_by
-from .puppet import Puppet, whole
-from .support import NEVER, PATIENCE, START, Chunk, delta, one, query, together, words
+from .puppet import CREW, whole
+from .support import NEVER, PATIENCE, START, Chunk, words
 
 pytestmark = pytest.mark.on_disk
 
@@ -297,7 +300,7 @@ def test_a_store_that_is_closed_under_its_writers_keeps_what_they_were_told(disk
 @pytest.mark.parametrize("after", [40, 150, pytest.param(3_000, marks=pytest.mark.long)])
 @broken_by("members_are_told_before_the_commit")
 def test_what_threads_were_told_before_a_kill_is_kept_and_no_turn_is_torn(path: str, after: int) -> None:
-    with Puppet("commit", path, threads=THREADS, sessions=4) as writer:
+    with CREW.start("commit", path=path, threads=THREADS, sessions=4) as writer:
         writer.hear()
         told = [writer.hear() for _ in range(after)]
         told += writer.kill()

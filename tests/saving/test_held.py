@@ -8,8 +8,11 @@ import pytest
 
 import palaver
 
-from .planting import broken_by
-from .support import CALL, ENDS, NEVER, RESULT, START, STEP_ENDS, Begin, delta, query, stored, text_of, together, words
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import query
+from ..tools.waiting import together
+from .support import CALL, ENDS, NEVER, RESULT, START, STEP_ENDS, Begin, stored, text_of, words
 
 HELD = pytest.mark.parametrize("save_on", ["step", "turn"])
 
@@ -119,7 +122,7 @@ def test_another_chunk_in_a_place_that_is_held_or_stored_is_refused(path: str, b
 
 
 @HELD
-@pytest.mark.parametrize("bad", [delta("x", id="never started"), {"type": "tool-output-available", "toolCallId": "no"}])
+@pytest.mark.parametrize("bad", [delta("x", "never started"), {"type": "tool-output-available", "toolCallId": "no"}])
 @broken_by("a_refused_append_leaves_what_came_before_it")
 def test_a_chunk_that_does_not_fit_changes_nothing_wherever_it_stands(
     path: str, begin: Begin, save_on: str, bad: Any

@@ -17,9 +17,11 @@ import pytest
 
 import palaver
 
+from ..tools.sql import one, query
+from ..tools.waiting import together, until
 from .disk import Disk
-from .puppet import Puppet, whole
-from .support import PATIENCE, one, query, together, until
+from .puppet import CREW, whole
+from .support import PATIENCE
 
 
 class Flock:
@@ -151,7 +153,7 @@ def refused_or_told(work: Any, me: int) -> None:
 
 @pytest.mark.parametrize("rounds", [12, pytest.param(400, marks=pytest.mark.long)])
 def test_a_process_that_gets_signals_all_the_time_goes_on_writing(path: str, rounds: int) -> None:
-    with Puppet("interrupted", path, rounds=rounds) as puppet:
+    with CREW.start("interrupted", path=path, rounds=rounds) as puppet:
         told = puppet.wait()
     assert told[-1] == "closed"
     assert one(path, "SELECT count(*) FROM chat_parts WHERE data_json ->> 'text' LIKE 'after %'") == rounds

@@ -5,8 +5,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -19,10 +17,12 @@ from palaver.base.clock import monotonic
 from palaver.db.sqlite import writers_line
 from palaver.db.sqlite.lock_table import holder
 
-from .support import PATIENCE, query
+from ..tools.puppet import Script
+from ..tools.sql import query
+from .support import PATIENCE
 
 HOLD = """
-import fcntl, os, sys
+import fcntl
 fd = os.open(sys.argv[1] + "-queue", os.O_RDWR)
 fcntl.flock(fd, fcntl.LOCK_EX)
 print("front", flush=True)
@@ -46,15 +46,10 @@ class Calls:
 
 
 @contextmanager
-def somebody_at_the_front(path: str) -> Iterator[subprocess.Popen[str]]:
-    given = [sys.executable, "-c", HOLD, path]
-    process = subprocess.Popen(given, stdin=subprocess.PIPE, stdout=subprocess.PIPE, text=True)
-    try:
-        assert process.stdout and process.stdout.readline() == "front\n"
+def somebody_at_the_front(path: str) -> Iterator[Script]:
+    with Script(HOLD, path) as process:
+        assert process.hear() == "front"
         yield process
-    finally:
-        process.send_signal(signal.SIGCONT)
-        process.communicate("\n", timeout=PATIENCE)
 
 
 def test_a_process_that_writes_on_and_on_stands_in_line_once(path: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -88,7 +83,7 @@ def test_a_process_stopped_at_the_front_keeps_nobody_from_writing(path: str) -> 
     with palaver.open(path, timeout=10) as store:
         session = store.sessions.create("a")
         with somebody_at_the_front(path) as process:
-            process.send_signal(signal.SIGSTOP)
+            process.send(signal.SIGSTOP)
             for number in range(3):
                 session.commit(f"message {number}")
         session.commit("afterwards")
@@ -107,7 +102,7 @@ def waits_behind_a_stopped_process(path: str, monkeypatch: pytest.MonkeyPatch) -
     with palaver.open(path, timeout=30) as store:
         session = store.sessions.create("a")
         with somebody_at_the_front(path) as process:
-            process.send_signal(signal.SIGSTOP)
+            process.send(signal.SIGSTOP)
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
             monkeypatch.setattr(writers_line.Waiter, "came", counted)
             monkeypatch.setattr(writers_line, "_SLICE", 0.0)
@@ -137,7 +132,7 @@ def test_when_the_stopped_one_goes_on_the_line_is_a_line_again(path: str, monkey
     with palaver.open(path, timeout=30) as store:
         session = store.sessions.create("a")
         with somebody_at_the_front(path) as process:
-            process.send_signal(signal.SIGSTOP)
+            process.send(signal.SIGSTOP)
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
             session.commit("passing")
         session.commit("in line")

@@ -14,9 +14,12 @@ import pytest
 
 import palaver
 
+from ..tools.chunks import delta
+from ..tools.sql import one, query
+from ..tools.waiting import until
 from .disk import Disk
-from .puppet import Puppet
-from .support import NEVER, START, delta, maintainers, one, query, stored, text_of, until
+from .puppet import CREW
+from .support import NEVER, START, maintainers, stored, text_of
 
 CHUNKS = "SELECT count(*) FROM events WHERE kind = 'chunk'"
 
@@ -85,9 +88,9 @@ def test_it_does_not_keep_a_store_alive_that_nobody_holds(path: str, others: set
 def test_a_dead_writers_turn_is_sealed_by_a_store_that_does_nothing_else(path: str) -> None:
     with palaver.open(path, recover_every=0.05) as store:
         mine = store.sessions.create("a").turn("a turn of ours that goes on and on")
-        with Puppet("obey", path) as writer:
-            session_id, turn_id = writer.tell("begin", None)
-            writer.tell("append", 0, [*START, delta("half")])
+        with CREW.start("act", path=path) as writer:
+            session_id, turn_id = writer("begin_anew")
+            writer("call", turn_id, "append", [*START, delta("half")])
             writer.kill()
         status = "SELECT status FROM turns WHERE id = ?"
         until(lambda: one(path, status, turn_id) == "aborted", "the dead writer's turn is sealed")
@@ -96,32 +99,32 @@ def test_a_dead_writers_turn_is_sealed_by_a_store_that_does_nothing_else(path: s
 
 
 def test_a_living_writers_turn_is_left_alone(path: str) -> None:
-    with palaver.open(path, recover_every=0.01) as store, Puppet("obey", path) as writer:
-        _, turn_id = writer.tell("begin", None)
-        dead = Puppet("obey", path)
-        _, other_id = dead.tell("begin", None)
-        dead.kill()
+    with palaver.open(path, recover_every=0.01) as store, CREW.start("act", path=path) as writer:
+        _, turn_id = writer("begin_anew")
+        dead = CREW.start("act", path=path)
+        _, other_id = dead("begin_anew")
+        dead.end()
         store.sessions.create("a").turn("hello").seal()
         until(lambda: one(path, "SELECT status FROM turns WHERE id = ?", other_id) == "aborted", "it looks")
-        assert writer.tell("append", 0, START) == [2, 2]
+        assert writer("call", turn_id, "append", START) == [2, 2]
         assert one(path, "SELECT status FROM turns WHERE id = ?", turn_id) == "streaming"
 
 
 def test_the_chunks_of_a_turn_that_it_recovered_go_too(path: str) -> None:
     with palaver.open(path, recover_every=0.05, trim_after=0.05) as store:
         mine = store.sessions.create("a").turn("hello")
-        with Puppet("obey", path) as writer:
-            writer.tell("begin", None)
-            writer.tell("append", 0, START)
+        with CREW.start("act", path=path) as writer:
+            _, turn_id = writer("begin_anew")
+            writer("call", turn_id, "append", START)
             writer.kill()
         until(lambda: one(path, CHUNKS) == 0, "the recovered turn is trimmed")
         assert mine.status == "streaming"
 
 
 def test_the_chunks_of_a_turn_that_was_recovered_at_open_go_with_the_first_turn(path: str) -> None:
-    with Puppet("obey", path) as writer:
-        writer.tell("begin", None)
-        writer.tell("append", 0, START)
+    with CREW.start("act", path=path) as writer:
+        _, turn_id = writer("begin_anew")
+        writer("call", turn_id, "append", START)
         writer.kill()
     with palaver.open(path, trim_after=0.2, recover_every=None) as store:
         assert query(path, "SELECT status FROM turns") == [("aborted",)]
@@ -157,8 +160,8 @@ def test_no_error_ends_the_thread(
     monkeypatch.setattr(palaver.Store, "recover", now_and_then)
     with palaver.open(path, recover_every=0.02) as store, caplog.at_level(logging.WARNING, "palaver"):
         store.sessions.create("a").turn("hello")
-        with Puppet("obey", path) as writer:
-            _, turn_id = writer.tell("begin", None)
+        with CREW.start("act", path=path) as writer:
+            _, turn_id = writer("begin_anew")
             writer.kill()
         until(lambda: one(path, "SELECT status FROM turns WHERE id = ?", turn_id) == "aborted", "it recovers after all")
         assert str(error) in caplog.text

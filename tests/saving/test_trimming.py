@@ -18,9 +18,12 @@ from palaver.base import clock
 from palaver.core.upkeep import trim_slices, trimming
 
 from ..load.counting import steps
-from .planting import broken_by
-from .puppet import Puppet
-from .support import CALL, ENDS, NEVER, START, STEP_ENDS, Chunk, delta, one, query, together, until, words
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.sql import one, query
+from ..tools.waiting import together, until
+from .puppet import CREW
+from .support import CALL, ENDS, NEVER, START, STEP_ENDS, Chunk, words
 
 FLOOR = "SELECT events_floor FROM heads WHERE session_id = ?"
 
@@ -124,9 +127,9 @@ def test_strays_and_recovered_turns_are_trimmed_too(store: palaver.Store, path: 
     first.seal()
     with pytest.raises(palaver.HeadConflict):
         second.seal()
-    with Puppet("obey", path) as writer:
-        writer.tell("begin", session.id)
-        writer.tell("append", 0, START)
+    with CREW.start("act", path=path) as writer:
+        turn = writer("begin", session.id, "question")
+        writer("call", turn, "append", START)
         writer.kill()
     store.recover()
     assert store.trim(older_than=0) == 6
@@ -261,7 +264,7 @@ def test_a_trim_that_is_killed_between_slices_is_finished_by_the_next_store(path
         session = store.sessions.create("a")
         long_turn(session, 450)
         before = session.messages_json()
-    with Puppet("trim", path, slices=slices) as trimmer:
+    with CREW.start("trim", path=path, slices=slices) as trimmer:
         assert trimmer.wait() == []
     chunks = "SELECT count(*) FROM events WHERE kind = 'chunk'"
     assert one(path, chunks) == 450 - 100 * slices

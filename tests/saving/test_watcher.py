@@ -16,9 +16,11 @@ from palaver.core.read import events
 from palaver.db.sqlite.watch import Watch
 from palaver.watcher import Subscription, Watcher
 
-from ..forked import in_a_fork
-from .planting import broken_by
-from .support import NEVER, PATIENCE, START, delta, until, words
+from ..tools.chunks import delta
+from ..tools.planting import broken_by
+from ..tools.puppet import in_a_fork
+from ..tools.waiting import PATIENCE, until
+from .support import NEVER, START, words
 
 MANY = 100
 WHERE = pytest.mark.parametrize("path", ["file", ":memory:"], indirect=True)

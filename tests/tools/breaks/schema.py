@@ -7,12 +7,10 @@ from typing import Any
 
 from palaver.core import heads
 from palaver.core.turn import message_input, seal
-from palaver.core.turn.open_turn import NOTHING
 from palaver.core.upkeep import verify
-from palaver.core.verbs import commit
 from palaver.db.queries import Q, Query
 
-from .sabotage import planted
+from ..planting import planted
 
 
 def rewrite(query: Query, old: str, new: str) -> None:
@@ -101,8 +99,10 @@ def a_tool_state_stays_what_it_was() -> None:
 
 @planted
 def a_turn_forgets_what_came_before_it() -> None:
-    known = heads.thread_of
-    heads.thread_of = lambda tx, turn_id: known(tx, turn_id)._replace(tokens=0)
+    from palaver.core.turn import seal
+
+    known = seal._thread
+    seal._thread = lambda before, *rest: known(before._replace(tokens=0), *rest)
 
 
 @planted
@@ -129,4 +129,6 @@ def a_turn_may_go_anywhere() -> None:
 
 @planted
 def a_committed_turn_does_not_name_its_response() -> None:
-    commit._outcome = lambda messages: ("completed", None, NOTHING)
+    from palaver.core.turn import seal
+
+    seal.last_answer = lambda messages: None

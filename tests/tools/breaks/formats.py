@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sabotage import planted
+from ..planting import planted
 
 
 @planted

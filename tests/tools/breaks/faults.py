@@ -1,10 +1,9 @@
-"""Bugs, planted one at a time, to show that the tests see them. Never applied unless a test names one."""
+"""Bugs in how a store takes errors of its disk, other processes and the clock; the tests of faults name them."""
 
 from __future__ import annotations
 
 import os
 import re
-from collections.abc import Callable
 from typing import Any
 
 import palaver
@@ -17,7 +16,10 @@ from palaver.db.sqlite.file_identity import Files
 from palaver.db.sqlite.owner_files import OwnerFile
 from palaver.db.sqlite.writers_line import WritersLine
 
+from ..planting import planted
 
+
+@planted
 def errors_swallowed() -> None:
     """A chunk that could not be written is acknowledged."""
     append = turn.Turn.append
@@ -31,6 +33,7 @@ def errors_swallowed() -> None:
     turn.Turn.append = careless  # type: ignore[method-assign]
 
 
+@planted
 def done_all_the_same() -> None:
     """A write that raised is made by the store itself, later."""
     append = turn.Turn.append
@@ -47,6 +50,7 @@ def done_all_the_same() -> None:
     turn.Turn.append = stubborn  # type: ignore[method-assign]
 
 
+@planted
 def errors_untranslated() -> None:
     """The engine's own errors reach the caller."""
 
@@ -56,6 +60,7 @@ def errors_untranslated() -> None:
     SqliteDatabase.explain = explain  # type: ignore[method-assign,assignment]
 
 
+@planted
 def refused_for_ever() -> None:
     """After its first trouble the store does nothing any more."""
     explain, refuse = SqliteDatabase.explain, SqliteDatabase.refuse_closed
@@ -74,11 +79,13 @@ def refused_for_ever() -> None:
     SqliteDatabase.refuse_closed = refuse_all  # type: ignore[method-assign]
 
 
+@planted
 def descriptors_kept() -> None:
     """A store that is closed keeps a file."""
     WritersLine.close = lambda self: None  # type: ignore[method-assign]
 
 
+@planted
 def shared_commit_taken_for_granted() -> None:
     """Threads that share a commit are not told that it failed."""
     await_group = SqliteDatabase.await_group
@@ -89,6 +96,7 @@ def shared_commit_taken_for_granted() -> None:
     SqliteDatabase.await_group = trust  # type: ignore[method-assign]
 
 
+@planted
 def threads_that_raise() -> None:
     """Housekeeping dies of an error."""
 
@@ -98,6 +106,7 @@ def threads_that_raise() -> None:
     maintenance.Worker.run_due = work  # type: ignore[method-assign,assignment]
 
 
+@planted
 def lock_kept() -> None:
     """Who failed in three writes goes on holding the writers' lock."""
     explain = SqliteDatabase.explain
@@ -112,6 +121,7 @@ def lock_kept() -> None:
     SqliteDatabase.explain = keep  # type: ignore[method-assign,assignment]
 
 
+@planted
 def fence_raised_too_early() -> None:
     """A wait that fails takes the turn from its writer."""
     wait = turn.Turn.wait
@@ -126,6 +136,7 @@ def fence_raised_too_early() -> None:
     turn.Turn.wait = hasty  # type: ignore[method-assign]
 
 
+@planted
 def close_gives_up() -> None:
     """A close that fails lets go of nothing."""
 
@@ -140,16 +151,19 @@ def close_gives_up() -> None:
     store.Store.close = close  # type: ignore[method-assign]
 
 
+@planted
 def holder_unnamed() -> None:
     """Who holds the lock is not told."""
     engine.holder = lambda path: None  # type: ignore[assignment]
 
 
+@planted
 def forks_unnoticed() -> None:
     """A forked child may use its parent's store."""
     SqliteDatabase.refuse_closed = lambda self: None  # type: ignore[method-assign]
 
 
+@planted
 def children_clean_up() -> None:
     """A forked child takes its parent's owner file away."""
     made: list[str] = []
@@ -163,21 +177,25 @@ def children_clean_up() -> None:
     os.register_at_fork(after_in_child=lambda: [os.unlink(path) for path in made])
 
 
+@planted
 def theft_unnoticed() -> None:
     """Nobody looks whether the files are still there."""
     Files.refuse_others = lambda self: None  # type: ignore[method-assign]
 
 
+@planted
 def log_moved_whoever_wrote() -> None:
     """A store that is closed moves its log into the file, whoever has written there since."""
     Files.stranger = lambda self: None  # type: ignore[method-assign]
 
 
+@planted
 def log_never_shortened() -> None:
     """Nobody moves the log's pages to their place."""
     checkpoint.WriteAheadLog._shorten = lambda self, pages: None  # type: ignore[method-assign]
 
 
+@planted
 def clock_not_floored() -> None:
     """created_at is what the clock says."""
     for name in ("take_head", "advance_head"):
@@ -187,6 +205,7 @@ def clock_not_floored() -> None:
         setattr(queries.Q, name, queries.Query(name, raw))
 
 
+@planted
 def ids_not_floored() -> None:
     """An id is what the clock says."""
     from palaver.base.clock import now_ms
@@ -194,6 +213,7 @@ def ids_not_floored() -> None:
     ids.mint = lambda prefix, now=None: f"{prefix}{now_ms() * 4096:014x}{os.urandom(6).hex()}"
 
 
+@planted
 def ids_of_twelve_digits() -> None:
     """The stamp of an id is cut to 48 bits."""
     mint = ids.mint
@@ -203,34 +223,3 @@ def ids_of_twelve_digits() -> None:
         return f"{prefix}{int(whole[4:18], 16) & (2**48 - 1):012x}{whole[18:]}00"
 
     ids.mint = short
-
-
-BUGS: dict[str, Callable[[], None]] = {
-    plant.__name__: plant
-    for plant in (
-        errors_swallowed,
-        done_all_the_same,
-        errors_untranslated,
-        refused_for_ever,
-        descriptors_kept,
-        shared_commit_taken_for_granted,
-        threads_that_raise,
-        lock_kept,
-        fence_raised_too_early,
-        close_gives_up,
-        holder_unnamed,
-        forks_unnoticed,
-        children_clean_up,
-        theft_unnoticed,
-        log_moved_whoever_wrote,
-        log_never_shortened,
-        clock_not_floored,
-        ids_not_floored,
-        ids_of_twelve_digits,
-    )
-}
-
-
-def apply(name: str | None) -> None:
-    if name is not None:
-        BUGS[name]()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sabotage import planted
+from ..planting import planted
 
 
 def _query(text: str) -> Any:
@@ -16,16 +16,15 @@ def _query(text: str) -> Any:
 @planted
 def foreign_keys_are_off() -> None:
     """No connection minds its foreign keys."""
-    from palaver.db.sqlite.engine import SqliteDatabase
+    from palaver.db.sqlite import connect
 
-    connect = SqliteDatabase._connect
+    configure = connect._configure
 
-    def careless(self: SqliteDatabase, flags: int) -> Any:
-        connection = connect(self, flags)
+    def careless(connection: Any, keeping_log: bool) -> None:
+        configure(connection, keeping_log)
         connection.execute("PRAGMA foreign_keys=OFF")
-        return connection
 
-    SqliteDatabase._connect = careless  # type: ignore[method-assign]
+    connect._configure = careless
 
 
 @planted
@@ -44,17 +43,17 @@ def foreign_keys_are_off_for_readers() -> None:
 
 
 def _after_delete(*statements: str) -> None:
-    from palaver.core.verbs import sessions
+    from palaver.core.verbs import lifecycle
 
-    delete = sessions.delete
+    delete = lifecycle.delete
     queries = [_query(statement) for statement in statements]
 
-    def more(tx: Any, head: Any) -> None:
-        delete(tx, head)
+    def more(tx: Any, runtime: Any, session_id: str) -> None:
+        delete(tx, runtime, session_id)
         for query in queries:
-            tx.run(query, session=head.session_id)
+            tx.run(query, session=session_id)
 
-    sessions.delete = more
+    lifecycle.delete = more
 
 
 @planted
@@ -87,27 +86,26 @@ def delete_takes_the_lines() -> None:
 @planted
 def rewind_takes_the_turns() -> None:
     """A rewind erases what it goes back over."""
-    from palaver.core.foreign import hidden_stamps
+    from palaver.core.read import entries
     from palaver.core.verbs import moves
 
-    rewind = moves.rewind
+    move = moves.move_head
     erase = _query("DELETE FROM turns WHERE id = :turn AND :session = session_id")
 
-    def hard(tx: Any, head: Any, to: str, reason: str | None) -> Any:
-        moved = rewind(tx, head, to, reason)
-        kept = hidden_stamps.path(tx, moved.turn_id)
-        for turn in hidden_stamps.path(tx, head.turn_id):
+    def hard(tx: Any, head: Any, to: str | None, **given: Any) -> None:
+        move(tx, head, to, **given)
+        kept = entries.path(tx, to)
+        for turn in entries.path(tx, head.turn_id):
             if turn not in kept:
                 tx.run(erase, turn=turn, session=head.session_id)
-        return moved
 
-    moves.rewind = hard
+    moves.move_head = hard
 
 
 @planted
 def lists_show_archived_sessions() -> None:
     """Archived sessions are listed unless told otherwise."""
-    from palaver.core.verbs import sessions
+    from palaver.core.read import sessions
 
     list_page = sessions.list_page
     sessions.list_page = lambda tx, **given: list_page(tx, **{**given, "archived": True})

@@ -8,7 +8,7 @@ from palaver.core.upkeep import journal, rebuild
 from palaver.db import migrate, schema
 from palaver.db.queries import Q, Query
 
-from .sabotage import planted
+from ..planting import planted
 
 
 @planted

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from .sabotage import planted
+from ..planting import planted
 
 # ---------------------------------------------------------------- compare-and-swap
 

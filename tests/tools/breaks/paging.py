@@ -2,10 +2,10 @@
 
 from base64 import urlsafe_b64encode as b64encode
 
-from palaver.core.verbs import sessions
+from palaver.core.read import sessions
 from palaver.db.queries import Q
 
-from .sabotage import planted
+from ..planting import planted
 
 
 @planted

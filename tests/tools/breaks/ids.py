@@ -9,8 +9,8 @@ from palaver.base import ids
 from palaver.db import schema
 from palaver.db.queries import Q
 
-from .breaks_schema import rewrite
-from .sabotage import planted
+from ..planting import planted
+from .schema import rewrite
 
 _mint = ids.mint
 

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
-from .sabotage import planted
+from ..planting import planted
 
 
 @planted
@@ -141,7 +140,12 @@ def last_chunk_is_not_folded() -> None:
     from palaver.core.turn import open_turn
 
     replay = open_turn.replay
-    open_turn.replay = lambda fold, events: replay(fold, events[:-1])  # type: ignore[assignment]
+
+    def short(fold: Any, events: list[Any]) -> int:
+        last = max((at for at, event in enumerate(events) if event[1] == "chunk"), default=len(events))
+        return replay(fold, events[:last] + events[last + 1 :])
+
+    open_turn.replay = short
 
 
 @planted
@@ -210,4 +214,4 @@ def prompt_digest_covers_half() -> None:
 
     from palaver.core.turn import options
 
-    options.hashlib = SimpleNamespace(sha256=lambda body: sha256(body[:40]))  # type: ignore[attr-defined]
+    options.sha256 = lambda body: sha256(body[:40])

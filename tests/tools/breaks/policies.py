@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sabotage import planted
+from ..planting import planted
 
 
 @planted
@@ -12,13 +12,13 @@ def chunks_are_held_by_default() -> None:
     """`chunk` keeps a chunk in memory until the turn is sealed."""
     from palaver.streaming import save_policy
 
-    init = save_policy.Policy.__init__
+    init = save_policy.SavePolicy.__init__
 
     def later(self: Any, *given: Any, **named: Any) -> None:
         init(self, *given, **named)
         self.at_once = False
 
-    save_policy.Policy.__init__ = later  # type: ignore[method-assign]
+    save_policy.SavePolicy.__init__ = later  # type: ignore[method-assign]
 
 
 @planted
@@ -42,8 +42,8 @@ def nothing_is_too_old() -> None:
     """save_buffer_ms is not looked at when a chunk comes."""
     from palaver.streaming import save_policy
 
-    is_due = save_policy.Policy.is_due
-    save_policy.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, size, 0.0)  # type: ignore[method-assign]
+    is_due = save_policy.SavePolicy.is_due
+    save_policy.SavePolicy.is_due = lambda self, kinds, size, age: is_due(self, kinds, size, 0.0)  # type: ignore[method-assign]
     nothing_is_flushed_by_the_clock()
 
 
@@ -52,8 +52,8 @@ def nothing_is_too_large() -> None:
     """save_buffer_size is not looked at."""
     from palaver.streaming import save_policy
 
-    is_due = save_policy.Policy.is_due
-    save_policy.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, 0, age)  # type: ignore[method-assign]
+    is_due = save_policy.SavePolicy.is_due
+    save_policy.SavePolicy.is_due = lambda self, kinds, size, age: is_due(self, kinds, 0, age)  # type: ignore[method-assign]
 
 
 @planted
@@ -72,7 +72,7 @@ def nothing_but_the_policy_saves() -> None:
     flush = recorder.Recorder.flush
 
     def when_due(self: Any) -> None:
-        kinds = {parsed["type"] for parsed, _ in self.pending.items}
+        kinds = {parsed["type"] for parsed, _ in self._pending.items}
         if kinds & self._policy._ends and not self.state.fold.unresolved():
             flush(self)
 
@@ -85,8 +85,8 @@ def seals_forget_what_is_held() -> None:
     from palaver.streaming import recorder
 
     def forgetful(self: Any) -> None:
-        self.pending.clear()
-        self.is_stale = True
+        self._pending.clear()
+        self._is_stale = True
         self.refresh()
 
     recorder.Recorder.flush = forgetful  # type: ignore[method-assign]

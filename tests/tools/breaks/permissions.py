@@ -4,24 +4,32 @@ from __future__ import annotations
 
 from typing import Any
 
-from .sabotage import planted
+from ..planting import planted
+
+
+def _check_rules_by(check: Any) -> None:
+    """For callers of the package, and within it."""
+    from palaver import permissions
+    from palaver.permissions import decision
+
+    permissions.check_rule = decision.check_rule = check
 
 
 @planted
 def snapshots_name_the_rules_of_now() -> None:
     """Changing a session's rules changes what its old turns were granted."""
+    from palaver.core.verbs import rules
     from palaver.db.queries import Query
-    from palaver.session_rules import SessionRules
 
-    write = SessionRules._write
+    write = rules._write
 
-    def everywhere(self: Any, tx: Any, rules: Any, *rest: Any) -> None:
-        write(self, tx, rules, *rest)
+    def everywhere(tx: Any, *rest: Any) -> None:
+        write(tx, *rest)
         tx.all_values(
             Query("planted", "UPDATE turns SET facts_json = json_remove(facts_json, '$.permissions_granted')")
         )
 
-    SessionRules._write = everywhere  # type: ignore[method-assign]
+    rules._write = everywhere
 
 
 @planted
@@ -42,7 +50,7 @@ def any_field_name_will_do() -> None:
     def leniently(given: Any, source: str = "session") -> dict[str, Any]:
         return check({names.get(key, key): value for key, value in given.items()}, source)
 
-    permissions.check_rule = leniently
+    _check_rules_by(leniently)
 
 
 @planted
@@ -51,7 +59,7 @@ def fields_of_others_are_dropped() -> None:
 
     check = permissions.check_rule
     known = ("permission", "pattern", "action", "source", "added_at")
-    permissions.check_rule = lambda *given: {k: v for k, v in check(*given).items() if k in known}
+    _check_rules_by(lambda *given: {k: v for k, v in check(*given).items() if k in known})
 
 
 @planted
@@ -59,7 +67,7 @@ def a_rule_is_the_projects_by_default() -> None:
     from palaver import permissions
 
     check = permissions.check_rule
-    permissions.check_rule = lambda given, source="project": check(given, source)
+    _check_rules_by(lambda given, source="project": check(given, source))
 
 
 @planted
@@ -77,10 +85,9 @@ def rules_of_every_scope_are_stored() -> None:
 
 @planted
 def a_star_does_not_stop_at_a_slash() -> None:
-    from palaver import permissions
-    from palaver.permissions import globs
+    from palaver.permissions import decision, globs
 
-    permissions.match_path = lambda pattern, path: globs._match(pattern, path)
+    decision.match_path = lambda pattern, path: globs._match(pattern, path)
 
 
 @planted

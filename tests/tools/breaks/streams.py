@@ -5,7 +5,7 @@ from __future__ import annotations
 from itertools import count
 from typing import Any
 
-from .planting import planted
+from ..planting import planted
 
 
 @planted
@@ -18,7 +18,7 @@ def held_chunks_are_forgotten_when_a_flush_fails() -> None:
         try:
             store(self, items, touched)
         except BaseException:
-            self.pending.clear()
+            self._pending.clear()
             raise
 
     recorder.Recorder._store = forgetful  # type: ignore[method-assign]
@@ -32,11 +32,11 @@ def an_interrupted_flush_is_written_again() -> None:
     refresh = recorder.Recorder.refresh
 
     def again(self: Any) -> None:
-        held, stale = list(self.pending.items), self.is_stale
+        held, stale = list(self._pending.items), self._is_stale
         refresh(self)
-        if stale and len(self.pending) < len(held):
-            self.pending.items = held
-            self.pending.parts = [self.state.fold.apply(parsed) for parsed, _ in held]
+        if stale and len(self._pending) < len(held):
+            self._pending.items = held
+            self._pending.parts = [self.state.fold.apply(parsed) for parsed, _ in held]
 
     recorder.Recorder.refresh = again  # type: ignore[method-assign]
 
@@ -72,9 +72,9 @@ def close_drops_what_is_held() -> None:
     seal = turn.Turn.seal
 
     def bare(self: Any, status: str | None = None) -> None:
-        if self._recorder.pending:
-            self._recorder.pending.clear()
-            self._recorder.is_stale = True
+        if self._recorder._pending:
+            self._recorder._pending.clear()
+            self._recorder._is_stale = True
         seal(self, status)
 
     turn.Turn.seal = bare  # type: ignore[method-assign]

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from types import SimpleNamespace
 from typing import Any
 
-from .sabotage import planted
+from ..planting import planted
 
 
 @planted
@@ -44,7 +43,7 @@ def prompts_are_named_by_their_stripped_text() -> None:
 
     from palaver.core.turn import options
 
-    options.hashlib = SimpleNamespace(sha256=lambda text: sha256(text.strip()))  # type: ignore[attr-defined]
+    options.sha256 = lambda text: sha256(text.strip())
 
 
 @planted
@@ -55,10 +54,10 @@ def a_compaction_is_a_new_root() -> None:
 
     commit = seal.commit
 
-    def cut(tx: Any, head: Any, lines: Any, prepared: Any, **given: Any) -> Any:
+    def cut(tx: Any, head: Any, messages: Any, **given: Any) -> Any:
         if given.get("kind") == compaction.KIND:
             given["parent_id"] = None
-        return commit(tx, head, lines, prepared, **given)
+        return commit(tx, head, messages, **given)
 
     seal.commit = cut
 
@@ -83,10 +82,10 @@ def a_compaction_has_no_details() -> None:
 @planted
 def kept_turns_are_forgotten() -> None:
     """The context is the summary and what came after it."""
-    from palaver.core.verbs import compaction
+    from palaver.core.read import summaries
 
-    real = compaction.details
-    compaction.details = lambda parts: {**(real(parts) or {}), "first_kept_turn_id": None}
+    real = summaries.details
+    summaries.details = lambda parts: {**(real(parts) or {}), "first_kept_turn_id": None}
 
 
 @planted
