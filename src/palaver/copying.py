@@ -19,6 +19,7 @@ import msgspec
 from . import exports
 from .base import arguments
 from .core import rows
+from .core.upkeep import records
 from .db.engine import Database, Tx
 from .db.queries import Q
 from .errors import BadValue
@@ -135,7 +136,7 @@ def _every(db: Database) -> Iterator[str]:
     after = ""
     while True:
         with db.read() as tx:
-            page = [session.id for session in rows.lineage.all(tx, after=after, limit=_PAGE)]
+            page = [session.id for session in records.lineage.all(tx, after=after, limit=_PAGE)]
         if not page:
             return
         yield from page
@@ -210,7 +211,7 @@ def _difference(source: Database, target: Database, session_id: str) -> str | No
 
 def _standing(tx: Tx, session_id: str) -> tuple[bool, dict[str, Any]]:
     """Whether it is a husk, and what is compared; nothing if it is not there."""
-    found = rows.standing.one(tx, session=session_id)
+    found = records.standing.one(tx, session=session_id)
     if found is None:
         return False, {}
     head = rows.head.one(tx, session=session_id)

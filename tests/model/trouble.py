@@ -124,8 +124,8 @@ class Trouble(Talk):
         """A dead writer's handles are gone with it."""
         store = self.writers.pop(name)
         self.world.dead.add(name)
-        self.handles = {key: handle for key, handle in self.handles.items() if handle._db is not store.db}
-        self.outdated = [(key, handle) for key, handle in self.outdated if handle._db is not store.db]
+        self.handles = {key: handle for key, handle in self.handles.items() if handle._recorder._db is not store.db}
+        self.outdated = [(key, handle) for key, handle in self.outdated if handle._recorder._db is not store.db]
 
     @precondition(has_run)
     @rule()

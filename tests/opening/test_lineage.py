@@ -6,8 +6,8 @@ import random
 
 import pytest
 
-from palaver.core.rows import TurnEdgeRow
 from palaver.core.upkeep.lineage import Lineage
+from palaver.core.upkeep.records import TurnEdgeRow
 
 
 def edge(turn: int, parent: int | None, tokens: int = 1) -> TurnEdgeRow:

@@ -11,9 +11,9 @@ import apsw
 import pytest
 
 import palaver
-from palaver.core.rows import SessionBesideHeadRow
 from palaver.core.upkeep import mending, standing
 from palaver.core.upkeep.findings import Finding, stale
+from palaver.core.upkeep.records import SessionBesideHeadRow
 from palaver.model import Usage
 
 from . import live

@@ -227,9 +227,9 @@ def test_chunks_of_several_tasks_whose_one_reply_was_lost_are_each_stored_once(
     with palaver.open(line.dsn, timeout=TIMEOUT_S, save_buffer_ms=buffer_ms) as store:
         turns = [stream(store.sessions.create(), "a ") for _ in range(4)]
         line.lose_next_commit()
-        assert batch.write([(turn, delta("b ")) for turn in turns]) == [None] * 4
+        assert batch.write_chunks([(turn, delta("b ")) for turn in turns]) == [None] * 4
         assert line.lost == 1
-        assert batch.write([(turn, delta("c ")) for turn in turns]) == [None] * 4
+        assert batch.write_chunks([(turn, delta("c ")) for turn in turns]) == [None] * 4
         for turn in turns:
             turn.seal()
 

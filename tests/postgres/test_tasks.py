@@ -68,7 +68,7 @@ def test_a_batch_is_one_round_trip(dsn: str, monkeypatch: pytest.MonkeyPatch) ->
 
         with monkeypatch.context() as patch:
             patch.setattr(Pipeline, "send", send)
-            assert batch.write([(turn, delta("x")) for turn in turns]) == [None] * 8
+            assert batch.write_chunks([(turn, delta("x")) for turn in turns]) == [None] * 8
         assert len(sent) == 1
 
 
@@ -81,7 +81,7 @@ def test_the_row_of_a_part_is_left_alone_where_its_chunk_is_not_taken(dsn: str) 
         with other._engine.write() as tx:
             fence = turns[0]._state.fence
             assert tx.run(Q.set_status, status="streaming", owner="somebody", turn=turns[0].id, fence=fence)
-        ends = batch.write([(turn, delta(" and more")) for turn in turns])
+        ends = batch.write_chunks([(turn, delta(" and more")) for turn in turns])
         assert [type(end).__name__ for end in ends] == ["TurnSealed", "NoneType"]
         texts = [other.sessions.get(turn.session_id).messages()[-1]["parts"][0]["text"] for turn in turns]
         assert texts == ["kept", "kept and more"]

@@ -17,8 +17,8 @@ from palaver.db.postgres.watch import Watch
 
 MANY = 100
 PATIENCE = 30.0
-LISTENING = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND query LIKE '%' || 'snapshot()%'"
-LISTENING += " AND pid <> pg_backend_pid()"
+OURS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'palaver'"
+LISTENING = OURS + " AND query LIKE '%pg_current_snapshot()%'"
 on_a_quiet_server = pytest.mark.usefixtures("ours")  # a snapshot is of all databases
 
 
@@ -84,8 +84,7 @@ def test_a_hundred_followers_listen_on_one_connection_and_idle_they_read_nothing
         settled, reads = looks["_snapshot"], looks["read"]
         until(lambda: looks["_snapshot"] >= settled + 3, "the watcher looks again and again")
         assert looks["read"] - reads <= 3  # none at all, unless another database of the server is at work
-        ours = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND pid <> pg_backend_pid()"
-        assert len(pids(dsn, ours)) <= 1 + 8  # and what the pool keeps for transactions
+        assert len(pids(dsn, OURS)) <= 1 + 8  # and what the pool keeps for transactions
         session.title = "news"
         assert crowd.join() == ["title"] * MANY
     until(lambda: not pids(dsn), "its connection is gone with the store")

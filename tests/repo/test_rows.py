@@ -12,11 +12,12 @@ import pytest
 import palaver
 from palaver.core import rows
 from palaver.core.rows import Select
+from palaver.core.upkeep import records
 from palaver.db import schema
 from palaver.db.queries import Q
 
 RENAMED: dict[str | None, str] = {"index": "place"}  # a tuple has an `index` of its own
-SELECTS = {name: value for name, value in vars(rows).items() if isinstance(value, Select)}
+SELECTS = {name: value for name, value in (vars(rows) | vars(records)).items() if isinstance(value, Select)}
 
 
 def columns_of(name: str) -> list[str]:
@@ -75,7 +76,8 @@ def rows_in(scope: ast.AST) -> set[str]:
                 continue
             mentioned = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
             is_typed = any(
-                isinstance(each, ast.Attribute) and ast.unparse(each.value) == "rows" for each in ast.walk(value)
+                isinstance(each, ast.Attribute) and ast.unparse(each.value) in ("rows", "records")
+                for each in ast.walk(value)
             )
             if isinstance(target, ast.Name) and not is_typed and (is_read(value) or _is_same(value, found & mentioned)):
                 found.add(target.id)

@@ -110,13 +110,6 @@ class OpenTurnRow(NamedTuple):
     fence: int
 
 
-class AnyOpenTurnRow(NamedTuple):
-    session_id: str
-    id: str
-    status: str
-    owner: str | None
-
-
 class PlaceRow(NamedTuple):
     """Where a turn stands: its parent, and whether it is sealed."""
 
@@ -160,17 +153,6 @@ class FactsRow(NamedTuple):
     facts_json: str
 
 
-class WhereRow(NamedTuple):
-    """Whether an open turn is still its writer's, and the numbers of its session."""
-
-    status: str
-    sealed_at: int | None
-    fence: int
-    event_seq: int
-    base_revision: int
-    newest_event: int | None
-
-
 turn = Select("get_turn", TurnRow)
 place_of_turn = Select("parent_and_seal", PlaceRow)
 parent_of = Select("parent_of", ParentRow)
@@ -180,7 +162,6 @@ path_kinds = Select("path_kinds", KindRow)
 turn_to_set_aside = Select("turn_to_set_aside", AsideRow)
 facts_of_turn = Select("facts_of_turn", FactsRow)
 open_turns = Select("open_turns", OpenTurnRow)
-all_open_turns = Select("all_open_turns", AnyOpenTurnRow)
 
 
 # ---------------------------------------------------------------- messages and parts
@@ -276,10 +257,6 @@ class SessionRow(NamedTuple):
 # ---------------------------------------------------------------- sessions, names, owners
 
 
-class SessionIdRow(NamedTuple):
-    session_id: str
-
-
 class StampsRow(NamedTuple):
     metadata_json: str
     archived_at: int | None
@@ -370,263 +347,26 @@ class PromptBodyRow(NamedTuple):
 
 
 session_stamps = Select("session_stamps", StampsRow)
-sessions_with_loose_rows = Select("sessions_with_loose_rows", SessionIdRow)
 alias = Select("find_alias", AliasRow)
 aliases_named = Select("find_alias_anywhere", NamespacedAliasRow)
 foreign_id = Select("find_foreign_id", IdRow)
-idle_owners = Select("idle_owners", IdRow)
 system_prompt = Select("get_prompt", PromptBodyRow)
 
 
-# ---------------------------------------------------------------- verify, trimming, the journal
+# ---------------------------------------------------------------- what a store looks for when it opens
 
 
-class PromptRow(NamedTuple):
-    digest: str
-    size: int
-    body: str | None
-
-
-class ThreadRow(NamedTuple):
-    digest: bytes | None
-    depth: int
-    thread_tokens: int
-    thread_messages: int
-
-
-class EventOfTurnRow(NamedTuple):
-    seq: int
-    kind: str
-    data: str
-    at: int
-
-
-class EventSizeRow(NamedTuple):
-    seq: int
-    kind: str
-    turn: int | None
-    size: int
-
-
-class TurnToTrimRow(NamedTuple):
+class AnyOpenTurnRow(NamedTuple):
     session_id: str
     id: str
-    begin_seq: int
-
-
-class JournalRow(NamedTuple):
-    seq: int
-    statement: str
-    data: str
-
-
-class StreamingResponseRow(NamedTuple):
-    begin_seq: int
-    usage_told: int
-    turn_id: str
-
-
-class StreamedPartRow(NamedTuple):
-    begin_seq: int
-    place: int
-    turn_id: str
-
-
-class TurnEdgeRow(NamedTuple):
-    """A turn as the tree needs it."""
-
-    id: str
-    parent_id: str | None
-    session_id: str
-    base_revision: int
     status: str
-    live: int
-    sealed_at: int | None
-    response_id: str | None
-    usage_told: int
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cache_read: int
-    cache_write: int
-    messages: int
+    owner: str | None
 
 
-class TurnBesideParentRow(NamedTuple):
-    id: str
-    parent_id: str | None
-    session_id: str
-    kind: str
-    status: str
-    sealed_at: int | None
-    digest: bytes | None
-    depth: int
-    thread_tokens: int
-    thread_messages: int
-    response_id: str | None
-    parent_sealed_at: int | None
-    parent_digest: bytes | None
-    facts_json: str
-
-
-class StoredEntryRow(NamedTuple):
-    """An entry beside the row it is about. `size` is None where that is gone, `stored` where it is large."""
-
-    turn_id: str
-    seq: int
-    kind: str
-    ref: str
-    salt: bytes | None
-    leaf: bytes | None
-    name: str | None  # role or type
-    message_id: str | None  # of a part
-    size: int | None
-    stored: str | None
-
-
-class SessionBesideHeadRow(NamedTuple):
-    id: str
-    agent: str
-    model_json: str
-    permissions_json: str
-    metadata_json: str
-    prompt_tokens: int
-    completion_tokens: int
-    reasoning_tokens: int
-    cache_read: int
-    cache_write: int
-    total_tokens: int
-    head_of: str | None  # None: it has no head
-    turn_id: str | None
-    revision: int
-    event_seq: int
-    preview: str | None
-    deleted_at: int | None
-    relation: str
-    created_at: int
-    updated_at: int
-    cost_usd: float
-
-
-class MessageListingRow(NamedTuple):
-    """`metadata_json` is None where it is large; `entries` are those that list the message, as one text."""
-
-    id: str
-    role: str
-    metadata_json: str | None
-    created_at: int
-    entries: str | None
-
-
-class CopyListingRow(NamedTuple):
-    copy_id: str
-    message_id: str
-    row_id: str | None  # None: the copy's row is gone
-    metadata_json: str | None
-    entries: str | None
-
-
-class MessageHomeRow(NamedTuple):
-    id: str
-    session_id: str
-    entries: str | None
-
-
-class PartNumbersRow(NamedTuple):
-    message_id: str
-    parts: int
-    lowest: int
-    highest: int
-    different: int
-
-
-class PartColumnsRow(NamedTuple):
-    id: str
-    session_id: str
-    home: str | None
-    type: str
-    tool_call_id: str | None
-    tool_state: str | None
-    size: int | None  # None: no tool's
-    data_json: str | None
-
-
-class HeadBesideSessionRow(NamedTuple):
-    session_id: str
-    row_id: str | None
-
-
-class SumsBesideParentRow(NamedTuple):
-    parent_depth: int
-    parent_tokens: int
-    parent_messages: int
-    messages: int
-    input_tokens: int
-    output_tokens: int
-    reasoning_tokens: int
-    cache_read: int
-    cache_write: int
-
-
-class ImportedEntryRow(NamedTuple):
-    """An entry beside the row it is about. `usage_told`: the store added usage to the message."""
-
-    kind: str
-    ref: str
-    salt: bytes | None
-    leaf: bytes | None
-    name: str | None
-    stored: str | None
-    usage_told: int | None
-    message_id: str | None
-
-
-reflog_page = Select("lines_of_session", ReflogRow)
-thread = Select("thread_of", ThreadRow)
-events_of_turn = Select("events_of_turn", EventOfTurnRow)
-events_between = Select("events_between", EventSizeRow)
-turns_to_trim = Select("turns_to_trim", TurnToTrimRow)
-journal = Select("read_journal", JournalRow)
-streaming_response = Select("streaming_response", StreamingResponseRow)
-streamed_part = Select("streamed_part", StreamedPartRow)
-turn_edges = Select("turn_edges", TurnEdgeRow)
-turns_beside_parents = Select("turns_beside_parents", TurnBesideParentRow)
-stored_entries = Select("stored_lines", StoredEntryRow)
-sessions_beside_heads = Select("all_sessions", SessionBesideHeadRow)
-message_listings = Select("messages_of_session", MessageListingRow)
-copy_listings = Select("copies_of_session", CopyListingRow)
-message_homes = Select("homes_of_messages", MessageHomeRow)
-part_numbers = Select("places_of_parts", PartNumbersRow)
-part_columns = Select("columns_of_parts", PartColumnsRow)
-prompts = Select("all_prompts", PromptRow)
-heads_beside_sessions = Select("heads_beside_sessions", HeadBesideSessionRow)
-sums_beside_parent = Select("sums_beside_parent", SumsBesideParentRow)
-imported_entries = Select("import_lines", ImportedEntryRow)
-
-
-# ---------------------------------------------------------------- exports
-
-
-class LineageRow(NamedTuple):
-    id: str
-    origin_id: str | None
-
-
-class HomeRow(NamedTuple):
-    """A turn or a message, and the session that wrote it."""
-
-    id: str
+class SessionIdRow(NamedTuple):
     session_id: str
 
 
-class StandingRow(NamedTuple):
-    revision: int | None  # None: the session has no head
-    deleted_at: int | None
-
-
-lineage = Select("export_lineage", LineageRow)
-turn_homes = Select("export_turn_homes", HomeRow)
-turns_stood_on = Select("export_stood_on", HomeRow)
-parents = Select("export_parent", HomeRow)
-listed_messages = Select("export_listed", HomeRow)
-standing = Select("import_standing", StandingRow)
+all_open_turns = Select("all_open_turns", AnyOpenTurnRow)
+sessions_with_loose_rows = Select("sessions_with_loose_rows", SessionIdRow)
+idle_owners = Select("idle_owners", IdRow)

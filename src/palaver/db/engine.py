@@ -1,7 +1,7 @@
 """What an engine must offer. Core code sees only these protocols, never a driver.
 
-A write transaction runs `later` statements together with the commit, in order (on Postgres as one pipeline). What
-reads, or whose count matters, runs at once, after everything queued before it.
+A write transaction runs deferred statements together with its commit, in order (on Postgres as one pipeline). A
+statement that reads, or whose count of rows matters, runs at once, after everything that was deferred before it.
 """
 
 from __future__ import annotations
@@ -34,7 +34,7 @@ class Tx(Protocol):
         ...
 
     def defer(self, query: Query, **params: Any) -> None:
-        """Run with the commit (or before the next statement that reads)."""
+        """Run it with the commit, or before the next statement that reads."""
         ...
 
     def all_values(self, query: Query, *values: Any) -> list[Row]:
@@ -42,17 +42,17 @@ class Tx(Protocol):
         ...
 
     def defer_values(self, query: Query, *values: Any) -> None:
-        """`later`, in the same way."""
+        """`defer`, in the same way."""
         ...
 
     def run_releasing(self, query: Query, values: list[Any]) -> None:
-        """Run now, and keep nothing of it: for values of which one more copy matters. The list is emptied; who has no
-        other hold of a value has let go of it when the engine has its own copy."""
+        """Run now, for a large value of which one more copy in memory matters. The engine empties the list: where the
+        caller has no other reference to the value, it is freed as soon as the driver has bound its own copy."""
         ...
 
     def generation(self, *, closely: bool = False) -> int | None:
-        """A number that changes when somebody else has written; None if the engine cannot tell. `closely`: an engine
-        that tells after a few seconds only is one that cannot."""
+        """A number that changes when another connection has committed; None if the engine cannot tell. `closely`: an
+        engine that notices only after a few seconds says None, too."""
         ...
 
     def watermark(self) -> int | None:
@@ -61,10 +61,10 @@ class Tx(Protocol):
 
 
 class Watch(Protocol):
-    """Tells when somebody has written, in this process or another."""
+    """Tells when a transaction was committed, in this process or another."""
 
     def wait(self, seconds: float | None = None) -> bool:
-        """True: something was written since the last time. False: nothing, for as long as that."""
+        """True: something was committed since the last call. False: nothing, for that many seconds."""
         ...
 
     def interrupt(self) -> None:
@@ -89,8 +89,8 @@ class Database(Protocol):
         ...
 
     def append_all(self, rows: Sequence[ChunkRow]) -> list[int]:
-        """Chunks of many streams in one transaction, each with its part's row where that is due: how many of each were
-        taken. The row of a part is changed only if its chunk is taken."""
+        """Chunks of many streams in one transaction, each with its part's row where that is due: for each chunk, 1 if
+        it was stored, 0 if its guard refused it. The row of a part is updated only if its chunk was stored."""
         ...
 
     def watch(self) -> AbstractContextManager[Watch]: ...
@@ -103,36 +103,36 @@ class Database(Protocol):
 
 
 class Life(Protocol):
-    """How an engine tells who is alive."""
+    """How an engine tells which owners live. An owner is a process that writes."""
 
     every: float | None
 
     def begin(self, owner: str) -> None:
-        """From now on others see that this owner lives."""
+        """From now on other processes see that this owner lives."""
         ...
 
     def holds(self) -> bool: ...
 
     def renew(self, owner: str) -> None:
-        """Every so many seconds (`every`), where the engine asks for it."""
+        """The store calls it every so many seconds (`every`), where the engine asks for that."""
         ...
 
     def is_dead(self, tx: Tx, owner: str) -> bool:
-        """Asked in the transaction that wants to know: who holds one connection must not wait for a second."""
+        """Asked inside the caller's transaction: a thread that holds one connection must not wait for a second."""
         ...
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:
-        """`is_clean`: it is written down that the owner is gone."""
+        """`is_clean`: the owner's row says that it is gone; otherwise other processes find out."""
         ...
 
     def forget(self, owners: list[str]) -> None:
-        """Take away what dead owners left."""
+        """Remove what dead owners left."""
         ...
 
 
 class Engine(Database, Protocol):
-    """A database as it is opened: with signs of life, and settings that must stay as they were. `readonly`: nothing is
-    ever written; `notes` are what there is to say about how it was opened."""
+    """A database as it is opened: with the liveness of its writers, and settings that must stay as they were.
+    `readonly`: nothing is ever written; `notes` are what there is to say about how it was opened."""
 
     readonly: bool
     notes: list[str]

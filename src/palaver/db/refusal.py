@@ -15,8 +15,8 @@ def refusal() -> StoreReadOnly:
 
 
 def _verb() -> str:
-    """What was called from outside: the outermost of our functions on the stack of this thread. So a verb needs not say
-    of itself that it writes, and none can be forgotten."""
+    """The verb that the caller called: the outermost function of ours on this thread's stack. So no verb has to say of
+    itself that it writes, and none can be forgotten."""
     frame, name = sys._getframe(2), "this"
     while frame is not None and _is_ours(frame.f_globals.get("__name__", "")):
         if not frame.f_code.co_name.startswith(("_", "<")):

@@ -12,6 +12,7 @@ from typing import Any
 from ..base import exact_json, ids
 from ..core import rows
 from ..core.turn import open_turn, seal
+from ..core.upkeep import records
 from ..core.upkeep.rules import Flaw, ReflogProof, Sums, TurnProof, prompt_fits, total_tokens
 from ..db.engine import Tx
 from ..db.queries import Q
@@ -87,11 +88,11 @@ def _prove_turn(tx: Tx, given: dict[str, Any]) -> None:
         raise BadValue(f"the depth, tokens or messages of turn {turn.id} do not follow from its parent's")
 
 
-def _parent(tx: Tx, turn: rows.TurnRow) -> rows.ThreadRow:
+def _parent(tx: Tx, turn: rows.TurnRow) -> records.ThreadRow:
     """The turn it stands on, as far as it passes it on."""
     if turn.parent_id is None:
-        return rows.ThreadRow(None, 0, 0, 0)
-    parent = rows.thread.one(tx, turn=turn.parent_id)
+        return records.ThreadRow(None, 0, 0, 0)
+    parent = records.thread.one(tx, turn=turn.parent_id)
     if parent is None:
         where = "neither in the store nor earlier in the file"
         raise BadValue(f"turn {turn.id} stands on turn {turn.parent_id}, which is {where}")
@@ -100,16 +101,16 @@ def _parent(tx: Tx, turn: rows.TurnRow) -> rows.ThreadRow:
     return parent
 
 
-def _entries(tx: Tx, turn_id: str) -> Iterator[rows.ImportedEntryRow]:
+def _entries(tx: Tx, turn_id: str) -> Iterator[records.ImportedEntryRow]:
     """A turn's entries with what they are about, a few at a time: a part may be large."""
     after = -(2**62)
     while sizes := tx.all(Q.import_sizes, turn=turn_id, after=after, limit=_PAGE):
         for upto in batches(sizes):
-            yield from rows.imported_entries.all(tx, turn=turn_id, after=after, upto=upto)
+            yield from records.imported_entries.all(tx, turn=turn_id, after=after, upto=upto)
             after = upto
 
 
-def _prove_entry(proof: TurnProof, entry: rows.ImportedEntryRow) -> None:
+def _prove_entry(proof: TurnProof, entry: records.ImportedEntryRow) -> None:
     for flaw, sentence in proof.take(entry, entry.stored, usage_told=bool(entry.usage_told)):
         if flaw is Flaw.NO_SALT and entry.stored is None:
             continue  # it was erased with its row
@@ -153,14 +154,14 @@ def _prove_head(tx: Tx, session_id: str) -> None:
     last = reflog.number_after(head.event_seq)
     if last is not None:
         raise BadValue(f"the reflog's numbers go to {last}, the head says {head.event_seq}")
-    thread = rows.thread.one(tx, turn=head.turn_id) if head.turn_id is not None else None
+    thread = records.thread.one(tx, turn=head.turn_id) if head.turn_id is not None else None
     if head.turn_id is not None and (thread is None or thread.digest is None):
         raise BadValue(f"the head points at turn {head.turn_id}, which is not a sealed turn of the store or the file")
 
 
 def _prove_reflog(tx: Tx, session_id: str) -> ReflogProof:
     proof, after = ReflogProof(session_id), -1
-    while page := rows.reflog_page.all(tx, session=session_id, after=after, limit=_PAGE):
+    while page := records.reflog_page.all(tx, session=session_id, after=after, limit=_PAGE):
         for line in page:
             _refuse(proof.take(line))
             after = line.seq

@@ -9,8 +9,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, Any
 
-from ..core import rows
 from ..core.read import previews
+from ..core.upkeep import records
 from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -71,8 +71,8 @@ class FastPathMissed(Exception):
 
 def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) -> bool:
     """Put a group into the store and prove it; False if everything was there."""
-    found = rows.standing.one(tx, session=arrival.session_id)
-    standing = found or rows.StandingRow(None, None)
+    found = records.standing.one(tx, session=arrival.session_id)
+    standing = found or records.StandingRow(None, None)
     if (found is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*standing)):
         raise Rejected(arrival.first - 1, "another program changed this session in the meantime; import it again")
     if mode == COMPLETE:

@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from ..base import arguments
-from ..core import rows
+from ..core.upkeep import records
 from ..db.engine import Database, Tx
 from ..errors import BadValue, StoreError
 from . import fitting, tables
@@ -272,7 +272,7 @@ def _check_footer(fields: dict[str, Any], lines: int, digest: str) -> None:
 
 def _compare(tx: Tx, arrival: Arrival) -> str | None:
     """How a group may go in; None: it is there already."""
-    standing = rows.standing.one(tx, session=arrival.session_id)
+    standing = records.standing.one(tx, session=arrival.session_id)
     if standing is None:
         return FRESH
     if _content_of(tx, arrival) == arrival.content:

@@ -12,6 +12,7 @@ from collections.abc import Container, Iterable, Iterator
 from typing import NamedTuple
 
 from ..core import damage, rows
+from ..core.upkeep import records
 from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound
@@ -33,7 +34,7 @@ class Homes:
     def __init__(self, tx: Tx, wanted: Container[str] | None) -> None:
         self._joined: dict[str, bytearray] = {}
         after = ""
-        while page := rows.turn_homes.all(tx, after=after, limit=_PAGE):
+        while page := records.turn_homes.all(tx, after=after, limit=_PAGE):
             for turn_id, session_id in page:
                 if wanted is None or session_id in wanted:
                     self._joined.setdefault(session_id, bytearray()).extend(turn_id.encode() + b"\n")
@@ -98,7 +99,7 @@ class Selection:
     def _walk(self, tx: Tx) -> None:
         for session_id in sorted(self._whole):
             self._follow_origin(tx, session_id)
-            for turn_id, home in rows.turns_stood_on.all(tx, session=session_id):
+            for turn_id, home in records.turns_stood_on.all(tx, session=session_id):
                 self._reach(session_id, turn_id, home)
             for turn_id in self._homes.turns_of(session_id):
                 self._follow(tx, turn_id, session_id)
@@ -109,9 +110,9 @@ class Selection:
                 self._follow(tx, *self._queue.pop())
 
     def _follow(self, tx: Tx, turn_id: str, home: str) -> None:
-        for parent, its_home in rows.parents.all(tx, turn=turn_id):
+        for parent, its_home in records.parents.all(tx, turn=turn_id):
             self._reach(home, parent, its_home)
-        for message_id, its_home in rows.listed_messages.all(tx, turn=turn_id):
+        for message_id, its_home in records.listed_messages.all(tx, turn=turn_id):
             self._need(home, its_home)
             self._follow_message(tx, message_id, its_home)
 
@@ -151,7 +152,7 @@ class Selection:
 
 def _lineage(tx: Tx) -> Iterator[tuple[str, str | None]]:
     after = ""
-    while page := rows.lineage.all(tx, after=after, limit=_PAGE):
+    while page := records.lineage.all(tx, after=after, limit=_PAGE):
         yield from page
         after = page[-1].id
 

@@ -9,7 +9,7 @@ from typing import BinaryIO
 import msgspec
 
 from ..base import arguments
-from ..core import rows
+from ..core.upkeep import records
 from ..db.engine import Database, Tx
 from ..errors import BadValue
 from .groups import Group
@@ -89,5 +89,5 @@ class _Writer:
 
 
 def _is_husk(tx: Tx, session_id: str) -> bool:
-    standing = rows.standing.one(tx, session=session_id)
+    standing = records.standing.one(tx, session=session_id)
     return standing is not None and is_husk(*standing)

@@ -17,7 +17,8 @@ import msgspec
 from ...db.engine import ChunkRow, Database, Row, Tx, Watch
 from ...db.queries import Q, Query
 from ...errors import is_settled
-from .. import metadata, rows
+from .. import metadata
+from . import records
 
 BY_SESSION = {
     "insert_session": "id", "set_archived": "session", "set_session_metadata": "session", "touch_session": "session",
@@ -149,7 +150,7 @@ class _Journaled:
 
     def _metadata_source(self, params: dict[str, Any], session: str) -> dict[str, Any] | None:
         """Metadata that grows with a stream is named by the events it folds from, and the keys of ours on top."""
-        response = rows.streaming_response.one(self._tx, message=params["id"])
+        response = records.streaming_response.one(self._tx, message=params["id"])
         if response is None:
             return None
         text = params["metadata"]
@@ -164,7 +165,7 @@ class _Journaled:
 
     def _source(self, query: Query, params: dict[str, Any], session: str) -> dict[str, Any] | None:
         """Which part of which turn's fold this is, and up to which event."""
-        part = rows.streamed_part.one(self._tx, id=params["id"])
+        part = records.streamed_part.one(self._tx, id=params["id"])
         if part is None:
             return None
         newest = self._newest_event(session)

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from ..rows import TurnEdgeRow
+from .records import TurnEdgeRow
 from .rules import Sums, total_tokens
 
 

@@ -20,6 +20,7 @@ from ...model import Usage
 from .. import damage, metadata, rows
 from ..read import previews
 from ..turn import open_turn, response
+from . import records
 from .lineage import Lineage, View
 from .rules import Sums, total_tokens
 
@@ -92,7 +93,7 @@ def thread(turn_id: str) -> Repair:
     """A turn's sums are its parent's and its own. The parent's are right by now."""
 
     def repair(locked: Locked) -> None:
-        row = rows.sums_beside_parent.one(locked.tx, turn=turn_id)
+        row = records.sums_beside_parent.one(locked.tx, turn=turn_id)
         if row is not None:
             parent = Sums(row.parent_depth, row.parent_tokens, row.parent_messages)
             right = parent.and_then(total_tokens(row), row.messages)

@@ -6,10 +6,10 @@ from collections.abc import Callable, Iterator
 
 from ...db.engine import Tx
 from ...db.queries import Q
-from .. import damage, rows
+from .. import damage
 from ..settle import recovery
 from ..turn import open_turn
-from . import mending, windows
+from . import mending, records, windows
 from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage
 from .rules import Flaw, TurnProof
@@ -19,7 +19,7 @@ def prove(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator
     for turn_id in lineage.circles:
         yield wrong("parent", turn_id, f"turn {turn_id} comes from itself: its parents go round in a circle")
     count = 0
-    for page in windows.pages(tx, rows.turns_beside_parents, windows.TURNS):
+    for page in windows.pages(tx, records.turns_beside_parents, windows.TURNS):
         proofs = {row.id: _Proof(row, lineage) for row in page}
         yield from _conclude(tx, proofs)
         count += len(proofs)
@@ -40,17 +40,19 @@ def _conclude(tx: Tx, proofs: dict[str, _Proof]) -> Iterator[Finding]:
         yield from proof.conclude(tx)
 
 
-def _lines(tx: Tx, first: str, last: str) -> Iterator[rows.StoredEntryRow]:
+def _lines(tx: Tx, first: str, last: str) -> Iterator[records.StoredEntryRow]:
     turn_id, seq = first, windows.BEFORE_ALL
     while True:
-        found = rows.stored_entries.all(tx, turn=turn_id, seq=seq, last=last, limit=windows.ROWS, inline=windows.INLINE)
+        found = records.stored_entries.all(
+            tx, turn=turn_id, seq=seq, last=last, limit=windows.ROWS, inline=windows.INLINE
+        )
         yield from found
         if len(found) < windows.ROWS:
             return
         turn_id, seq = found[-1].turn_id, found[-1].seq
 
 
-def _stored(tx: Tx, line: rows.StoredEntryRow) -> str | None:
+def _stored(tx: Tx, line: records.StoredEntryRow) -> str | None:
     """The text that a leaf is of; None if its row is gone."""
     if line.size is None or line.stored is not None:
         return line.stored
@@ -62,7 +64,7 @@ def _stored(tx: Tx, line: rows.StoredEntryRow) -> str | None:
 class _Proof:
     """One turn, while its lines come by."""
 
-    def __init__(self, row: rows.TurnBesideParentRow, lineage: Lineage) -> None:
+    def __init__(self, row: records.TurnBesideParentRow, lineage: Lineage) -> None:
         self._row, self._lineage = row, lineage
         self._is_aside = row.sealed_at is not None and row.digest is None  # it could not be sealed
         self._is_sealed = row.sealed_at is not None and not self._is_aside
@@ -70,7 +72,7 @@ class _Proof:
         self._messages: set[str] = set()  # that have a row
         self._parts: set[str] = set()
 
-    def take(self, tx: Tx, line: rows.StoredEntryRow) -> Iterator[Finding]:
+    def take(self, tx: Tx, line: records.StoredEntryRow) -> Iterator[Finding]:
         if line.kind == "message" and line.size is not None:
             self._messages.add(line.ref)
         if line.kind == "part":
@@ -114,7 +116,7 @@ class _Proof:
             yield stale("thread", row.id, what, row.session_id, mending.thread(row.id), rank=right.depth)
 
 
-def _open_turn(tx: Tx, row: rows.TurnBesideParentRow) -> Iterator[Finding]:
+def _open_turn(tx: Tx, row: records.TurnBesideParentRow) -> Iterator[Finding]:
     """Rows of a waiting turn are flushed, so they must equal the fold; a streaming turn's may lag."""
     if row.status == "pending":
         return

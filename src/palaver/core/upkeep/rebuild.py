@@ -19,6 +19,7 @@ from .. import metadata, rows
 from ..read.replay import new_fold
 from ..read.replay import replay as play
 from ..read.sessions import resolve
+from . import records
 
 ContractRow = dict[str, Any]  # by column
 _BEGINNINGS = ("insert_session", "import_session")
@@ -46,7 +47,7 @@ def named(tx: Tx, wanted: str) -> str:
 
 def replay(tx: Tx, session_id: str, scratch: Database, known: Collection[str]) -> Problem | None:
     """Carry out a session's journal in an empty store; a problem if it is not whole."""
-    lines = rows.journal.all(tx, session=session_id)
+    lines = records.journal.all(tx, session=session_id)
     is_whole = [line.seq for line in lines] == list(range(1, len(lines) + 1))
     if not lines or lines[0].statement not in _BEGINNINGS or not is_whole:
         return Problem("journal", session_id, "was not recorded from its beginning; nothing was rebuilt")
@@ -62,7 +63,7 @@ def replay(tx: Tx, session_id: str, scratch: Database, known: Collection[str]) -
     return None
 
 
-def _carry_out(lines: list[rows.JournalRow], folds: _Folds, scratch: Database) -> None:
+def _carry_out(lines: list[records.JournalRow], folds: _Folds, scratch: Database) -> None:
     with scratch.write() as into:
         for line in lines:
             params = exact_json.parse(line.data)
@@ -79,7 +80,7 @@ class _Folds:
     def __init__(self, tx: Tx, session_id: str) -> None:
         self._tx = tx
         self._session_id = session_id
-        self._open: dict[int, tuple[Fold, list[rows.EventOfTurnRow], int]] = {}
+        self._open: dict[int, tuple[Fold, list[records.EventOfTurnRow], int]] = {}
 
     def part(self, turn: str, fold: int, part: int, upto: int) -> str:
         return exact_json.dump(self._at(turn, fold, upto).part(part))
@@ -91,7 +92,7 @@ class _Folds:
 
     def _at(self, turn: str, begin_seq: int, upto: int) -> Fold:
         if begin_seq not in self._open:
-            events = rows.events_of_turn.all(self._tx, session=self._session_id, begin_seq=begin_seq)
+            events = records.events_of_turn.all(self._tx, session=self._session_id, begin_seq=begin_seq)
             row = rows.turn.one(self._tx, turn=turn)
             self._open[begin_seq] = (new_fold(exact_json.parse(row.facts_json) if row else {}), events, 0)
         state, events, at = self._open[begin_seq]

@@ -13,7 +13,8 @@ from typing import Any, NamedTuple
 
 from ...model import Usage, add_up
 from .. import damage, digests, heads, metadata
-from ..rows import ImportedEntryRow, ReflogRow, StoredEntryRow, SumsBesideParentRow, TurnEdgeRow, TurnRow
+from ..rows import ReflogRow, TurnRow
+from .records import ImportedEntryRow, StoredEntryRow, SumsBesideParentRow, TurnEdgeRow
 
 EntryRow = StoredEntryRow | ImportedEntryRow
 

@@ -16,7 +16,7 @@ from ...db.queries import Q
 from ...model import Usage
 from .. import damage, metadata, rows
 from ..read import previews
-from . import mending, windows
+from . import mending, records, windows
 from .findings import Finding, check_json, stale, wrong
 from .lineage import Lineage, View
 from .rules import ReflogProof
@@ -43,14 +43,14 @@ class OnPath(NamedTuple):
 
 def compare(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
     count = 0
-    for page in windows.pages(tx, rows.sessions_beside_heads, windows.SESSIONS):
+    for page in windows.pages(tx, records.sessions_beside_heads, windows.SESSIONS):
         for row in page:
             yield from _session(tx, row, lineage)
         count += len(page)
         progress(count)
 
 
-def _session(tx: Tx, row: rows.SessionBesideHeadRow, lineage: Lineage) -> Iterator[Finding]:
+def _session(tx: Tx, row: records.SessionBesideHeadRow, lineage: Lineage) -> Iterator[Finding]:
     for name, kind in (("model_json", dict), ("permissions_json", list), ("metadata_json", dict)):
         yield from check_json(f"{row.id}.{name}", getattr(row, name), kind)
     for name in ("created_at", "updated_at"):
@@ -90,7 +90,7 @@ def _loose_parts(tx: Tx, message: Message) -> Iterator[Finding]:
             yield wrong("json", where, f"part {where} cannot be read: it is not a JSON object with a type")
 
 
-def _with_head(tx: Tx, row: rows.SessionBesideHeadRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
+def _with_head(tx: Tx, row: records.SessionBesideHeadRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
     yield from _copies(tx, row.id, sight)
     yield from _times(sorted(path, key=attrgetter("depth", "seq")))
     yield from _preview(tx, row)
@@ -100,7 +100,7 @@ def _with_head(tx: Tx, row: rows.SessionBesideHeadRow, sight: _Sight, path: list
 def _messages(tx: Tx, session_id: str) -> Iterator[Message]:
     at, after = windows.BEFORE_ALL, ""
     while True:
-        found = rows.message_listings.all(tx, session=session_id, at=at, after=after, **windows.with_lines())
+        found = records.message_listings.all(tx, session=session_id, at=at, after=after, **windows.with_lines())
         for row in found:
             if isinstance(row.id, str):
                 text, lines = _metadata(tx, row.id, row.metadata_json), windows.listing(tx, row.id, row.entries)
@@ -120,7 +120,7 @@ def _metadata(tx: Tx, message_id: str, text: str | None) -> str:
 def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
     message_id, copy_id = "", ""
     while True:
-        found = rows.copy_listings.all(
+        found = records.copy_listings.all(
             tx, session=session_id, message=message_id, after=copy_id, **windows.with_lines()
         )
         for row in found:
@@ -136,7 +136,7 @@ def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
 class _Sight:
     """Which rows of a session its readers should see."""
 
-    def __init__(self, row: rows.SessionBesideHeadRow, lineage: Lineage) -> None:
+    def __init__(self, row: records.SessionBesideHeadRow, lineage: Lineage) -> None:
         self._session_id = row.id
         found = [] if row.deleted_at is not None else lineage.open_turns(row.id)
         standing = {each.id for each in found if each.base_revision == row.revision and each.status != "pending"}
@@ -169,14 +169,14 @@ class _Sight:
             yield stale("hidden_at", row_id, f"message {row_id} {what}", self._session_id, repair)
 
 
-def _rollups(row: rows.SessionBesideHeadRow, right: Usage) -> Iterator[Finding]:
+def _rollups(row: records.SessionBesideHeadRow, right: Usage) -> Iterator[Finding]:
     stored, tokens = tokens_in(row), (*right.counts(), right.total)
     if tokens != stored:
         what = f"the tokens of session {row.id} (and their sum) are {tokens}, not {stored}"
         yield stale("rollups", row.id, what, row.id, mending.rollups)
 
 
-def tokens_in(row: rows.SessionBesideHeadRow) -> tuple[int, ...]:
+def tokens_in(row: records.SessionBesideHeadRow) -> tuple[int, ...]:
     """The session's token columns, and their sum."""
     counts = (row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.cache_read, row.cache_write)
     return (*counts, row.total_tokens)
@@ -194,7 +194,7 @@ def _times(path: list[OnPath]) -> Iterator[Finding]:
         last = max(last, message.created_at)
 
 
-def _preview(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
+def _preview(tx: Tx, row: records.SessionBesideHeadRow) -> Iterator[Finding]:
     if row.relation == "fork" and row.preview is not None:
         return  # what it was given by its origin is a fact of its own
     right = previews.recompute(tx, row.id)
@@ -203,7 +203,7 @@ def _preview(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
         yield stale("preview", row.id, what, row.id, mending.preview)
 
 
-def _reflog(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
+def _reflog(tx: Tx, row: records.SessionBesideHeadRow) -> Iterator[Finding]:
     proof, is_whole = ReflogProof(row.id), True
     for line in _reflog_lines(tx, row.id):
         flaw = proof.take(line)
@@ -225,7 +225,7 @@ def _reflog(tx: Tx, row: rows.SessionBesideHeadRow) -> Iterator[Finding]:
 def _reflog_lines(tx: Tx, session_id: str) -> Iterator[rows.ReflogRow]:
     after = windows.BEFORE_ALL
     while True:
-        found = rows.reflog_page.all(tx, session=session_id, after=after, limit=windows.ROWS)
+        found = records.reflog_page.all(tx, session=session_id, after=after, limit=windows.ROWS)
         yield from found
         if len(found) < windows.ROWS:
             return

@@ -12,7 +12,7 @@ from __future__ import annotations
 
 from ...db.engine import Tx
 from ...db.queries import Q
-from .. import rows
+from . import records
 
 SLICE = 1_000  # events that one transaction looks at
 _BYTES = 256 << 10  # and what they may hold: to take a large value away, each of its pages is read
@@ -40,7 +40,7 @@ class _Room:
     def is_left(self) -> bool:
         return self.events > 0 and self.bytes > 0
 
-    def fill(self, events: list[rows.EventSizeRow]) -> list[rows.EventSizeRow]:
+    def fill(self, events: list[records.EventSizeRow]) -> list[records.EventSizeRow]:
         """As many of these as there is room for."""
         for count, event in enumerate(events):
             if not self.is_left():
@@ -52,7 +52,7 @@ class _Room:
 
 def due(tx: Tx, before: int, limit: int = 100) -> list[Due]:
     """Turns that were sealed before a time and still have their chunks."""
-    found = rows.turns_to_trim.all(tx, before=before, limit=limit)
+    found = records.turns_to_trim.all(tx, before=before, limit=limit)
     return [Due(turn.session_id, turn.id, turn.begin_seq) for turn in found]
 
 
@@ -70,7 +70,7 @@ def _trim(tx: Tx, turn: Due, room: _Room) -> int:
     """Go on to the next line of the reflog, or as far as there is room; how many chunks went on the way."""
     line, moved_to = tx.one(Q.line_after, session=turn.session_id, after=turn.gone_to) or (_NEVER, None)
     limit = room.events
-    found = rows.events_between.all(tx, session=turn.session_id, after=turn.gone_to, before=line, limit=limit)
+    found = records.events_between.all(tx, session=turn.session_id, after=turn.gone_to, before=line, limit=limit)
     events = room.fill(found)
     own = [event for event in events if event.turn == turn.begin_seq]
     if len(events) == limit or len(events) < len(found):

@@ -15,9 +15,9 @@ from ...aisdk.parts import tool_columns
 from ...db.engine import Database, Tx
 from ...db.queries import Q
 from ...model import Problem
-from .. import damage, rows
+from .. import damage
 from ..damage import parsed
-from . import mending, proofs, rules, standing, windows
+from . import mending, proofs, records, rules, standing, windows
 from .findings import Finding, wrong
 from .lineage import Lineage
 
@@ -59,8 +59,8 @@ def _nobody(turns: int, sessions: int) -> None:
     """Wants to know."""
 
 
-def _edges(tx: Tx) -> Iterator[rows.TurnEdgeRow]:
-    for page in windows.pages(tx, rows.turn_edges, windows.TURNS):
+def _edges(tx: Tx) -> Iterator[records.TurnEdgeRow]:
+    for page in windows.pages(tx, records.turn_edges, windows.TURNS):
         yield from page
 
 
@@ -74,21 +74,21 @@ def _findings(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]
 
 
 def _rows(tx: Tx, lineage: Lineage) -> Iterator[Finding]:
-    for homes in windows.pages(tx, rows.message_homes, windows.ROWS, line=windows.LINE, field=windows.FIELD):
+    for homes in windows.pages(tx, records.message_homes, windows.ROWS, line=windows.LINE, field=windows.FIELD):
         yield from _homes(tx, homes, lineage)
-    for parts in windows.pages(tx, rows.part_columns, windows.ROWS, inline=windows.INLINE):
+    for parts in windows.pages(tx, records.part_columns, windows.ROWS, inline=windows.INLINE):
         for part in parts:
             yield from _columns(tx, part)
-    for prompts in windows.pages(tx, rows.prompts, windows.TURNS, key="digest", inline=windows.INLINE):
+    for prompts in windows.pages(tx, records.prompts, windows.TURNS, key="digest", inline=windows.INLINE):
         for prompt in prompts:
             yield from _prompt(tx, prompt)
-    for heads in windows.pages(tx, rows.heads_beside_sessions, windows.ROWS, key="session_id"):
+    for heads in windows.pages(tx, records.heads_beside_sessions, windows.ROWS, key="session_id"):
         for head in heads:
             if head.row_id is None:
                 yield wrong("missing", head.session_id, f"the row of session {head.session_id} is gone")
 
 
-def _homes(tx: Tx, page: list[rows.MessageHomeRow], lineage: Lineage) -> Iterator[Finding]:
+def _homes(tx: Tx, page: list[records.MessageHomeRow], lineage: Lineage) -> Iterator[Finding]:
     """Messages of ours: a turn of their own session lists them, and their parts are numbered."""
     ours = set()
     for message in page:
@@ -104,12 +104,12 @@ def _homes(tx: Tx, page: list[rows.MessageHomeRow], lineage: Lineage) -> Iterato
             yield wrong("home", message.id, what)
     if not ours:
         return
-    for row in rows.part_numbers.all(tx, first=min(ours), last=max(ours)):
+    for row in records.part_numbers.all(tx, first=min(ours), last=max(ours)):
         if row.message_id in ours and (row.lowest, row.highest, row.different) != (0, row.parts - 1, row.parts):
             yield wrong("index", row.message_id, f"the parts of message {row.message_id} are not numbered 0 to n-1")
 
 
-def _columns(tx: Tx, row: rows.PartColumnsRow) -> Iterator[Finding]:
+def _columns(tx: Tx, row: records.PartColumnsRow) -> Iterator[Finding]:
     if row.home is not None and row.session_id != row.home:
         yield wrong("home", row.id, f"part {row.id} says session {row.session_id}, its message says {row.home}")
     if row.size is None:  # no tool's
@@ -122,7 +122,7 @@ def _columns(tx: Tx, row: rows.PartColumnsRow) -> Iterator[Finding]:
         yield wrong("columns", row.id, f"the columns of part {row.id} do not say what its data_json says")
 
 
-def _prompt(tx: Tx, row: rows.PromptRow) -> Iterator[Finding]:
+def _prompt(tx: Tx, row: records.PromptRow) -> Iterator[Finding]:
     body = row.body
     if body is None:
         (body,) = tx.one(Q.get_prompt, digest=row.digest) or ("",)

@@ -1,7 +1,7 @@
-"""Statements of many threads in one transaction: the first to come leads, and carries out what others left meanwhile.
+"""Statements of many threads in one transaction: one thread leads, and carries out what the others queued meanwhile.
 
-A thread that finds a leader at work leaves its statement and sleeps. When the leader is done, one of those who sleep
-leads the next: it carries out everything that was left, in one go, and wakes the rest.
+A thread that finds a leader at work queues its statement and sleeps. When the leader is done, it wakes one of the
+sleeping threads, which leads next: it carries out everything in the queue as one batch, and wakes the rest.
 """
 
 from __future__ import annotations
@@ -30,13 +30,13 @@ class Request:
         self._awake.acquire()
 
     def sleep(self, seconds: float) -> bool:
-        """Until it is done, or its thread is to lead. False: neither in time."""
+        """Sleep until the request is done, or its thread is to lead. False: neither in time."""
         return self._awake.acquire(timeout=max(0.0, seconds))
 
     def wake(self) -> None:
         try:
             self._awake.release()
-        except RuntimeError:  # it was woken before, and has not slept since
+        except RuntimeError:  # its thread was woken before, and has not slept since
             pass
 
     def end(self, changes: int, error: Exception | None = None) -> None:
@@ -53,7 +53,7 @@ class Combiner:
         self._leading = threading.Lock()
 
     def submit(self, request: Request, seconds: float) -> bool:
-        """True: it is done, see `changes` and `error`. False: it was not begun in time, and will not be."""
+        """True: the request is done, see `changes` and `error`. False: no leader began it in time, and none will."""
         self._waiting.append(request)
         deadline = monotonic() + seconds
         try:
@@ -62,7 +62,7 @@ class Combiner:
                     self._lead()
                 elif not request.sleep(deadline - monotonic()) and self._withdraw(request):
                     return False
-        except BaseException:  # Ctrl-C: nobody waits for it any more
+        except BaseException:  # Ctrl-C: no thread waits for it any more
             self._withdraw(request)
             raise
         return True
@@ -83,12 +83,12 @@ class Combiner:
         return batch
 
     def _withdraw(self, request: Request) -> bool:
-        """False: somebody is carrying it out."""
+        """False: a leader is carrying it out."""
         try:
             self._waiting.remove(request)
         except ValueError:
             return False
-        self._wake_one()  # it may have been the one that was woken to lead
+        self._wake_one()  # its thread may have been the one that was woken to lead
         return True
 
     def _wake_one(self) -> None:

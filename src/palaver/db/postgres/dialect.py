@@ -14,7 +14,7 @@ from ..queries import ONLY_TEXT, Q, Query, of_engine
 from ..schema import statements
 
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
-TYPES = {"TEXT": "TEXT", "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA"}
+TYPES = {"TEXT": 'TEXT COLLATE "C"', "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA"}
 _TYPE = re.compile(rf"\b({'|'.join(TYPES)})\b")
 
 
@@ -63,6 +63,4 @@ def schema(text: str) -> list[str]:
 
 
 def _retyped(statement: str) -> str:
-    """Text sorts by its bytes, whatever the database's language."""
-    statement = _TYPE.sub(lambda found: TYPES[found[1]] + (' COLLATE "C"' if found[1] == "TEXT" else ""), statement)
-    return statement.replace(") WITHOUT ROWID", ")")
+    return _TYPE.sub(lambda found: TYPES[found[1]], statement).replace(") WITHOUT ROWID", ")")

@@ -1,7 +1,8 @@
 """The Postgres engine: a few connections to one server, and one schema on it that is this store's space.
 
-Writers are kept apart by the lock of the session's head, not by one line for all. Chunks of all streams of a process
-share transactions (`streams`). A lost connection is replaced; what it was committing is asked for (`outcome`).
+Writers of one session are kept apart by the lock of its head; there is no line for all. Chunks of all streams of a
+process share transactions (`streams`). A lost connection is replaced, and the server is asked how the transaction ended
+that was being committed on it (`outcome`).
 """
 
 from __future__ import annotations
@@ -120,7 +121,7 @@ class PostgresDatabase:
         self._expected[name] = (value, default)
 
     def check(self, version: int | None, events: str | None) -> None:
-        """What every write looks at first: a newer Palaver may have migrated, or changed what is kept."""
+        """What every write checks first: a newer Palaver may have migrated, another process changed what is kept."""
         if version != VERSION:
             spaces.refuse_version(self.name, version or 0)
         value, default = self._expected.get("events", ("", ""))

@@ -1,4 +1,4 @@
-"""The same on Postgres (see db/intruders.py): asked of the catalogue when a space is opened."""
+"""What another program may not have put into a space (see sqlite/intruders.py): read in the catalogue at each open."""
 
 from __future__ import annotations
 

@@ -1,5 +1,5 @@
-"""Who is alive: each process renews a lease, and the server's clock says when it is over. Clocks of the machines that
-take part may differ; pids and files mean nothing across them."""
+"""Which writers live: each process renews a lease in its owner's row, and the server's clock says when the lease is
+over. The clocks of the client machines may differ; pids and files mean nothing across machines."""
 
 from __future__ import annotations
 
@@ -29,7 +29,7 @@ class Leases:
             tx.run(Q.put_lease, id=owner, pid=os.getpid(), host=os.uname().nodename, now=now, until=until)
 
     def holds(self) -> bool:
-        """By our own clock, which starts earlier: if it does not, others may have taken our turns."""
+        """By this process's clock, read before the server's: if not, other processes may have recovered our turns."""
         return monotonic() < self._until
 
     def renew(self, owner: str) -> None:
@@ -46,7 +46,7 @@ class Leases:
         self._until = 0.0
 
     def forget(self, owners: list[str]) -> None:
-        """Nothing of them is left but their rows."""
+        """Dead owners leave nothing but their rows."""
 
 
 def _now(tx: Tx) -> int:

@@ -1,4 +1,4 @@
-"""Which server gave a transaction its number: nobody else can say how it ended.
+"""Which server gave a transaction its number: no other server can say how it ended.
 
 On one Postgres that is the server of the connection, asked once. On Citus a statement runs where its tables are, on the
 worker that holds the space, and the space may move; behind a pooler the next transaction may be on another server.
@@ -29,7 +29,7 @@ class Node(NamedTuple):
 
 
 class Ticket(NamedTuple):
-    """What a transaction is asked about by."""
+    """What a server needs to be asked how a transaction ended."""
 
     number: str
     table: str | None  # the oid of a table of the space: where it has moved, also there and back, it has another one
@@ -37,7 +37,7 @@ class Ticket(NamedTuple):
 
 
 def here(table: Any, disk: Any, life: Any) -> tuple[str, Node]:
-    """What WHICH said."""
+    """The columns of WHICH, as a table and its node."""
     return str(table), Node(str(disk), str(life))
 
 

@@ -1,4 +1,4 @@
-"""How a transaction ended whose answer was lost. The node that gave it its number remembers it."""
+"""How a transaction ended whose COMMIT was not answered: the node that gave it its number knows."""
 
 from __future__ import annotations
 
@@ -27,12 +27,12 @@ class _Answer(NamedTuple):
     node: Node
 
     def is_of(self, ticket: Ticket) -> bool:
-        """It comes from the place that gave the number. On one server a table has no other place."""
+        """The answer comes from the node that gave the number. On one server a table has no other node."""
         return ticket.node is not None and self.node.disk == ticket.node.disk and ticket.table in (None, self.table)
 
 
 def outcome_of(db: PostgresDatabase, ticket: Ticket) -> str | None:
-    """committed or aborted; None: nobody can say."""
+    """committed or aborted; None: no server can say."""
     deadline = monotonic() + db.timeout
     while True:
         try:

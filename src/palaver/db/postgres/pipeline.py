@@ -64,7 +64,7 @@ class Pipeline:
             pgconn.exit_pipeline_mode()
             is_whole = True
         finally:
-            if not is_whole:  # interrupted (Ctrl-C, too), or lost: nobody knows what comes next on it
+            if not is_whole:  # interrupted (Ctrl-C, too), or lost: which results are still to come is not known
                 self.connection.close()
         if failure is not None:
             raise failure
@@ -111,7 +111,7 @@ class Pipeline:
         return result
 
     def _next_is_nothing(self, deadline: float) -> None:
-        """Between two statements of a pipeline libpq says nothing, once."""
+        """Between the results of two statements of a pipeline libpq gives one NULL."""
         while self._result(deadline) is not None:
             pass
 

@@ -49,18 +49,18 @@ class Pool:
             self.pause()
 
     def pause(self) -> None:
-        """Before the next try, so that not all come at once."""
+        """Sleep before the next try, for a random time so that processes do not retry in step."""
         self.nap(0.02 + random.random() / 20)
 
     def nap(self, seconds: float) -> None:
-        """So long, or until the pool is closed."""
+        """Sleep for that long, or until the pool is closed."""
         self._closed.wait(seconds)
 
     def link(self) -> Pipeline:
         return self.as_link(self.connect())
 
     def as_link(self, connection: psycopg.Connection[Row], node: Node | None = None) -> Pipeline:
-        """A connection that is ready for transactions; `node`: where it leads to, if that is known."""
+        """A connection that is ready for transactions; `node`: the server it leads to, if that is known."""
         try:
             if self.settings is not None and not self._has_pooler:
                 connection.execute(self.settings.at_connect().encode())
@@ -83,12 +83,12 @@ class Pool:
         return self.link()
 
     def give_back(self, link: Pipeline) -> None:
-        """Whatever it was in the middle of is taken back."""
+        """An open transaction is rolled back."""
         if _is_idle(link.connection):
             self.keep(link)
 
     def renewed(self, link: Pipeline) -> Pipeline:
-        """The same one, if its server is there and only a node behind it was lost; else another."""
+        """The same connection, if its server is there and only a node behind it was lost; else a new one."""
         return link if _is_idle(link.connection) else self.link()
 
     def keep(self, link: Pipeline) -> None:
@@ -99,7 +99,7 @@ class Pool:
         link.connection.close()
 
     def close(self, *, hang_up: bool) -> None:
-        """In a forked child the lines are the parent's: they are not hung up."""
+        """`hang_up`: not in a forked child, whose connections are the parent's."""
         self._closed.set()
         with self._guard:
             idle, self._idle = self._idle, []
@@ -108,7 +108,7 @@ class Pool:
 
 
 def _is_idle(connection: psycopg.Connection[Row]) -> bool:
-    """Now, with whatever it was in the middle of taken back. False: it is gone."""
+    """The connection is usable, with an open transaction rolled back. False: it is lost."""
     if connection.closed:
         return False
     try:

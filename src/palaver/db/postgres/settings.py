@@ -1,8 +1,8 @@
 """What a transaction runs under: its schema as the path, how long it may take, whether its commit waits for the disk.
 
-The path is set inside every transaction, for it alone: behind a pooler the next one on the same connection is somebody
-else's. On a connection of our own everything is set at its beginning, too; then the plans that the server keeps stay
-good from one transaction to the next.
+The search path is set inside every transaction, for it alone: behind a pooler the next transaction on the same
+connection is another client's. On a connection of our own everything is set once more when it is made; then the plans
+that the server caches stay valid from one transaction to the next.
 
 Named statements go by an index: a planner that has no statistics yet, or made its plan while the tables were small,
 would read and sort whole ones. A statement that reads everything says `-- plan: free` and gets the server's own choice,
@@ -32,13 +32,13 @@ class Settings:
         self._asking = common if pooler else {}
 
     def at_connect(self) -> str:
-        """For a connection that nobody shares."""
+        """For a connection that this process has to itself."""
         return _statement({"search_path": self._path, "synchronous_commit": self._level, **self._lasting}, "false")
 
     def of_reading(self) -> str:
-        """Only a reader is stopped by the clock: a commit that is stopped while a standby is to confirm it counts as
-        done. A writer waits for locks, and no longer than it may. So does a reader; its clock runs a little longer, so
-        that who is stopped by it was not waiting for anybody."""
+        """Only a read has a `statement_timeout`: a COMMIT that is cancelled while it waits for a standby counts as
+        done. Every transaction has a `lock_timeout`, a little shorter than that: so a read that its
+        `statement_timeout` stops was not waiting for a lock."""
         return _statement({"search_path": self._path, **self._local, "statement_timeout": self._longest}, "true")
 
     def of_asking(self) -> str:
@@ -46,12 +46,12 @@ class Settings:
         return _statement({"search_path": self._path, **self._asking, "statement_timeout": self._longest}, "true")
 
     def of_writing(self, level: str, channel: str | None) -> str:
-        """With a hint for those who watch, which is sent with the commit."""
+        """With a NOTIFY for watchers, which the server sends with the commit."""
         text = _statement({"search_path": self._path, **self._local, "synchronous_commit": level}, "true")
         return text if channel is None else f"{text}, pg_notify('{channel}', '')"
 
     def on_workers(self, level: str) -> list[str]:
-        """What a write says after that, so that the workers hear of it, too."""
+        """What a write says after that, so that Citus passes it on to its workers."""
         if not self._has_citus:
             return []
         return [f"SET LOCAL lock_timeout = '{self._patience}'", f"SET LOCAL synchronous_commit = '{level}'"]

@@ -1,7 +1,7 @@
 """Spaces: one schema each, with names that we make, and one table that says whose they are.
 
-A space is made and migrated in one transaction, under the lock of its line in that table: killed anywhere, it is as it
-was, and sixteen who open it for the first time at once make it once.
+A space is made and migrated in one transaction, under the lock of its row in that table: if the process is killed, the
+space is as it was; and of sixteen processes that open it for the first time at once, one makes it.
 """
 
 from __future__ import annotations
@@ -38,7 +38,7 @@ _T = TypeVar("_T")
 Connection = psycopg.Connection[Row]
 
 
-class SpaceInfo(NamedTuple):
+class Space(NamedTuple):
     name: str
     schema: str
     version: int
@@ -63,7 +63,7 @@ def open_space(connection: Connection, where: str, name: str, *, create: bool) -
 
 
 def find_space(connection: Connection, where: str, name: str) -> str:
-    """Its schema, as it is: for who only reads."""
+    """Its schema, as it is: for a store that is only read."""
     found = find(connection, check_name(name))
     if found is None:
         raise NotAStore(f"{where}: there is no such space; with readonly=True none is made")
@@ -77,34 +77,34 @@ def find_space(connection: Connection, where: str, name: str) -> str:
     return found.schema
 
 
-def find(connection: Connection, name: str) -> SpaceInfo | None:
+def find(connection: Connection, name: str) -> Space | None:
     try:
         row = connection.execute(
             "SELECT name, schema_name, version, created_at FROM palaver.spaces WHERE name = %s", (name,)
         ).fetchone()
     except (pg.UndefinedTable, pg.InvalidSchemaName):
         return None
-    return SpaceInfo(*row) if row else None
+    return Space(*row) if row else None
 
 
-def every(connection: Connection) -> list[SpaceInfo]:
+def every(connection: Connection) -> list[Space]:
     try:
         rows = connection.execute(
             "SELECT name, schema_name, version, created_at FROM palaver.spaces ORDER BY name"
         ).fetchall()
     except (pg.UndefinedTable, pg.InvalidSchemaName):
         return []
-    return [SpaceInfo(*row) for row in rows]
+    return [Space(*row) for row in rows]
 
 
-def bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
+def bring_up(connection: Connection, where: str, name: str) -> Space:
     """Make a space that is not there; bring an older one to the current version."""
     _patiently(lambda: _make_directory(connection, where))
     return _patiently(lambda: _bring_up(connection, where, name))
 
 
 def _patiently(work: Callable[[], _T]) -> _T:
-    """Others do the same at the same time: what they finished first is there at the next try."""
+    """Retry: other processes do the same at the same time, and what they committed is there at the next try."""
     for _ in range(20):
         try:
             return work()
@@ -114,7 +114,7 @@ def _patiently(work: Callable[[], _T]) -> _T:
 
 
 def _make_directory(connection: Connection, where: str) -> None:
-    """Unless it is there. On Citus every node holds it: one that is away closes its own spaces and no others."""
+    """Unless it is there. On Citus every node holds it: a node that is away closes only the spaces on it."""
     has_table, has_citus = _seen(connection)
     if not has_table:
         with connection.transaction():
@@ -126,7 +126,7 @@ def _make_directory(connection: Connection, where: str) -> None:
 
 
 def share_directory(connection: Connection) -> None:
-    """On Citus: one that was made before every node held it."""
+    """On Citus: share a directory that was made when only one node held it."""
     if _seen(connection) == (True, True):
         sharing.share(connection)
 
@@ -140,7 +140,7 @@ def _seen(connection: Connection) -> tuple[bool, bool]:
 
 
 def _refuse_lost_directory(connection: Connection, where: str) -> None:
-    """Spaces that no line names any more would be taken for new ones, and empty."""
+    """Without its row a space would be taken for a new, empty one."""
     for (schema_name,) in connection.execute(_ORPHANS).fetchall():
         raise SchemaMismatch(
             f"{where}: the table palaver.spaces is gone, but the space in schema {schema_name} is there; "
@@ -148,7 +148,7 @@ def _refuse_lost_directory(connection: Connection, where: str) -> None:
         )
 
 
-def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
+def _bring_up(connection: Connection, where: str, name: str) -> Space:
     with connection.transaction():
         connection.execute(
             "INSERT INTO palaver.spaces (name, schema_name, version, created_at) VALUES (%s, %s, 0, %s)"
@@ -159,7 +159,7 @@ def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
             "SELECT name, schema_name, version, created_at FROM palaver.spaces WHERE name = %s FOR UPDATE", (name,)
         ).fetchone()
         assert row is not None
-        space = SpaceInfo(*row)
+        space = Space(*row)
         if space.version > VERSION:
             refuse_version(where, space.version)
         if space.version == VERSION:
@@ -169,7 +169,7 @@ def _bring_up(connection: Connection, where: str, name: str) -> SpaceInfo:
     return space._replace(version=VERSION)
 
 
-def _migrate(connection: Connection, where: str, space: SpaceInfo) -> None:
+def _migrate(connection: Connection, where: str, space: Space) -> None:
     files = schema.migrations()
     if space.version == 0:
         connection.execute(f'CREATE SCHEMA "{space.schema}"')
@@ -208,7 +208,7 @@ def drop(connection: Connection, name: str) -> None:
         connection.execute("DELETE FROM palaver.spaces WHERE name = %s", (name,))
 
 
-def copy(connection: Connection, where: str, source: str, target: str) -> SpaceInfo:
+def copy(connection: Connection, where: str, source: str, target: str) -> Space:
     """A new space with the same rows, as they are at one moment."""
     check_name(target)
     if find(connection, target) is not None:
@@ -219,7 +219,7 @@ def copy(connection: Connection, where: str, source: str, target: str) -> SpaceI
     found = bring_up(connection, where, source)
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
-        made = SpaceInfo(target, f"palaver_{os.urandom(6).hex()}", VERSION, now_ms())
+        made = Space(target, f"palaver_{os.urandom(6).hex()}", VERSION, now_ms())
         connection.execute("INSERT INTO palaver.spaces VALUES (%s, %s, %s, %s)", tuple(made))
         connection.execute(f'CREATE SCHEMA "{made.schema}"')
         connection.execute("SELECT set_config('search_path', %s, true)", (f'"{made.schema}"',))

@@ -25,7 +25,7 @@ class Streams:
         self._chunks_and_parts = append_chunks(f'"{db.schema}"', parts=True)
 
     def append(self, chunk: Row) -> int:
-        """One of a thread; with it go those that other threads left meanwhile."""
+        """One chunk of this thread, in one transaction with the chunks that other threads queued meanwhile."""
         request, db = Request(chunk), self._db
         if not self._combiner.submit(request, db.timeout):
             raise StoreBusy(db.name, "another thread of this process", db.timeout)
@@ -56,7 +56,7 @@ class Streams:
         return explain(error, self._db.name, self._db.timeout) if isinstance(error, TRANSLATED) else error
 
     def _taken(self, rows: Sequence[ChunkRow]) -> set[Row]:
-        """Which (session, number) are stored now."""
+        """Which (session, number) were stored."""
         steps, hint = [self._step(rows)], self._db.is_hint_due()
         if self._db.has_pooler or self._db.has_citus or hint:
             steps = [("BEGIN", ()), *self._db.opening(self._level, hint=hint), *steps, ("COMMIT", ())]

@@ -1,7 +1,7 @@
 """Transactions on Postgres: reads are REPEATABLE READ snapshots; a write is a few pipelines, its COMMIT in the last.
 
-Each begins by setting its schema as the path, for itself alone: behind a pooler the next transaction of the same
-connection is somebody else's.
+Each begins by setting its schema as the search path, for itself alone: behind a pooler the next transaction on the same
+connection is another client's.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ if TYPE_CHECKING:
     from .engine import PostgresDatabase
 
 _MANY = 20  # rows from which on COPY is faster
-_LOOK_EVERY = 5.0  # seconds after which rows of other programs that are older than ours are looked for, too
+_LOOK_EVERY = 5.0  # seconds between two scans for rows of other programs that are older than our newest
 _READ = "BEGIN ISOLATION LEVEL REPEATABLE READ READ ONLY"
 _LOOK = (
     "SELECT max(version), (SELECT value FROM settings WHERE name = 'events'), pg_current_xact_id()::text{}"
@@ -36,8 +36,8 @@ _LOOK = (
 
 
 def looking(*, names_node: bool) -> str:
-    """What a write looks at first, and the number that it gets. With `names_node` it says which node gave it; a
-    connection that leads to one server knows."""
+    """What a write checks first (version, settings), and its transaction number. With `names_node` also the node that
+    gave the number; without, the connection leads to one server, which is known."""
     return _LOOK.format(f", {WHICH}" if names_node else "")
 
 
@@ -86,8 +86,8 @@ class Statements:
         self._execute(query, given)
 
     def generation(self, *, closely: bool = False) -> int | None:
-        """By the locks taken so far: None where another program wrote a row. They do not see one that is older than
-        ours."""
+        """By the locks taken so far: None where one of them saw a row of another program. They do not see a row that is
+        older than our newest."""
         return None if closely or self._has_strangers else int(monotonic() // _LOOK_EVERY)
 
     def watermark(self) -> int | None:
@@ -114,7 +114,7 @@ class Statements:
         return self._send()
 
     def _send(self) -> Result:
-        """All that waits, in one round trip; what the last one gave."""
+        """Send all deferred statements in one round trip; the result of the last."""
         steps, self._waiting = self._waiting, []
         if not self._begun:
             return self._begin(steps)
@@ -128,8 +128,8 @@ class Statements:
                 self._has_strangers |= result.rows() == [(True,)]
 
     def _begin(self, steps: list[Step]) -> Result:
-        """The first round trip. Nothing can be committed by it: on a connection that has died it is made again, and
-        while a node that it needs is away, until the timeout."""
+        """The first round trip. It commits nothing, so it is retried: on a new connection where the old one is lost,
+        and while a node that it needs is away, until the timeout."""
         self._begun = True
         beginning, deadline = self._beginning(), monotonic() + self._db.timeout
         steps = [*beginning, *steps]
@@ -146,7 +146,7 @@ class Statements:
         return results[-1]
 
     def _renew_link(self) -> None:
-        """The first time at once: it had only been idle for too long."""
+        """At once for the first time: the connection had only been idle for too long."""
         if self._is_fresh:
             self._db.pool.pause()
         self._link, self._is_fresh = self._db.pool.renewed(self._link), True
@@ -155,7 +155,7 @@ class Statements:
         raise NotImplementedError
 
     def _check(self, result: Result) -> None:
-        """What the last of the first steps said."""
+        """Called with the result of the last of the beginning steps."""
 
 
 class Read(Statements):
@@ -177,7 +177,7 @@ class Read(Statements):
 
 
 class Write(Statements):
-    """All or nothing. Where a connection is lost with the commit, the server is asked how it ended."""
+    """All or nothing. Where the connection is lost with the COMMIT, the server is asked how the transaction ended."""
 
     def __init__(self, db: PostgresDatabase, level: str, *, hard: bool) -> None:
         super().__init__(db)
@@ -213,11 +213,11 @@ class Write(Statements):
             raise failure
 
     def _commit(self) -> BaseException | None:
-        """None: it is done."""
+        """None: it is committed."""
         try:
             if self._waiting and not self._begun:
                 self._waiting, kept = [], self._waiting
-                self._send()  # its number must be known before anything can be lost
+                self._send()  # the transaction's number must be known before the COMMIT can be lost
                 self._waiting = kept
             if self._begun:
                 self._waiting.append(("COMMIT", ()))
@@ -229,7 +229,7 @@ class Write(Statements):
         return None
 
     def _resolved(self, error: BaseException) -> BaseException | None:
-        """Whether what was cut off had been committed."""
+        """None if the transaction whose COMMIT failed was committed all the same; else the error for the caller."""
         if not is_unsure(error) or self._ticket is None:
             return error
         ended = outcome.outcome_of(self._db, self._ticket)

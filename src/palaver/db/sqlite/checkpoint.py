@@ -1,8 +1,8 @@
-"""The write-ahead log, kept short by its writers: when it is long, its pages are moved to their place in the file.
+"""Checkpoints of the write-ahead log: a writer whose commit finds the log long moves its pages into the database.
 
-All processes write into one log, so how long it is only a commit can say (SQLite's hook). A hook takes time: it is
-there for one commit in many. A log that readers keep from starting anew grows; from time to time they are waited for, a
-moment.
+All processes append to one log, so only a commit can say how long it is (SQLite's WAL hook). The hook takes time: it is
+set for one commit in many. Readers may keep the log from being restarted, and it grows; then a writer waits for them
+now and then, for a moment.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _WRITTEN = apsw.SQLITE_DBSTATUS_CACHE_WRITE
 
 
 class WriteAheadLog:
-    """The log, seen from one writing connection."""
+    """The log, as one writing connection sees it."""
 
     def __init__(self, connection: apsw.Connection) -> None:
         connection.wal_autocheckpoint(0)  # `_shorten` does that
@@ -28,7 +28,7 @@ class WriteAheadLog:
         self._shorten_at, self._restart_at = 0, 0  # pages
 
     def look_after(self) -> None:
-        """After a commit: let one of the next count the log, and after that one see whether it is long."""
+        """Called after each commit: now and then the next commit counts the pages, and the one after it compares."""
         if self._connection.status(_WRITTEN)[0] - self._counted_at < _COUNT_EVERY:
             return
         if self._pages is None:
@@ -47,7 +47,7 @@ class WriteAheadLog:
         return apsw.SQLITE_OK
 
     def _shorten(self, pages: int) -> None:
-        """While nobody writes: a FULL checkpoint takes SQLite's writer lock if it can be had."""
+        """A FULL checkpoint takes SQLite's writer lock, or gives up at once if another process has it."""
         self._shorten_at = pages + CHECKPOINT_PAGES // 16
         mode = apsw.SQLITE_CHECKPOINT_FULL
         try:

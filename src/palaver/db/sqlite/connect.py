@@ -1,4 +1,4 @@
-"""Connections to SQLite, as all of ours are made; and a person's own SELECT on one."""
+"""How every connection to SQLite is configured; and a person's own SELECT on one."""
 
 from __future__ import annotations
 
@@ -30,7 +30,7 @@ def connect(file: str, flags: int, *, keeping_log: bool = False) -> apsw.Connect
 
 
 def _configure(connection: apsw.Connection, keeping_log: bool) -> None:
-    """What closing does comes first: whatever fails after it, closing is right."""
+    """What happens at close is configured first: whatever fails after it, the connection can be closed."""
     connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, int(keeping_log))
     connection.set_busy_timeout(_PATIENCE_MS)
     connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)

@@ -1,8 +1,8 @@
 """The SQLite engine: one file in WAL mode, one writing connection, readers with snapshots of their own.
 
-Writers of all processes stand in one line (`WritersLine`), and its front tries BEGIN IMMEDIATE; threads of this
-process stand before that in a line of their own, and share a commit where each would need an fsync. In one process only
-this library opens the database files, and nothing else ever does: closing one would drop SQLite's locks.
+Writing processes stand in one line (`WritersLine`), and the process at its front tries BEGIN IMMEDIATE. Before that,
+threads of one process wait for the engine's lock, and share a commit where each would need an fsync. Within a process
+only SQLite opens the database files: closing one of them elsewhere would drop SQLite's locks.
 """
 
 from __future__ import annotations
@@ -202,7 +202,7 @@ class SqliteDatabase:
             raise told(error, self.name + "-queue") from None
 
     def _set_up(self, connection: apsw.Connection) -> None:
-        """First open creates the schema; the queue keeps sixteen first openers out of each other's way."""
+        """The first process to open the file creates the schema; the others wait for it in line."""
         connection.execute("PRAGMA synchronous=NORMAL").fetchall()
         connection.execute(f"PRAGMA journal_size_limit={checkpoint.LARGEST}").fetchall()
         if not migrate.is_current(connection, self.name):
@@ -240,7 +240,8 @@ class SqliteDatabase:
     # ------------------------------------------------------------ one writer at a time
 
     def enter(self, deadline: float, level: int = NORMAL) -> Group | None:
-        """Take the lock. A group that is open is there to be joined; else the queue is ours, and `level` is set."""
+        """Take the engine's lock. If a group is open, the caller joins it; else this process is at the front of the
+        line, and `synchronous` is at `level`."""
         if not self._lock.acquire(False):
             self._wait_in_line(deadline)
         if self._group is not None:
@@ -271,7 +272,7 @@ class SqliteDatabase:
         return None
 
     def _connect_anew(self) -> None:
-        """SQLite falls back to reading when a file cannot be opened for a moment, and stays there: begin again."""
+        """SQLite opens a file read-only when it cannot be opened for writing for a moment, and keeps it so: reopen."""
         while self._readers:
             self._readers.pop().close()
         self.cursor.close(True)
@@ -310,7 +311,7 @@ class SqliteDatabase:
             self._written.notify_all()
 
     def wait_for_writer(self, seconds: float) -> None:
-        """Until a writer of this process leaves, or so long."""
+        """Wait until a writer of this process is done, or for that long."""
         with self._written:
             self._watchers += 1
             self._written.wait(seconds)
@@ -322,7 +323,7 @@ class SqliteDatabase:
         self._level = level
 
     def patiently(self, text: str, params: Sequence[Any], deadline: float) -> list[Row]:
-        """Somebody else may be writing: wait in line, and try again."""
+        """Run a statement, and retry it while another process has SQLite's lock, until the deadline."""
         tries = 0
         while True:
             try:
@@ -348,7 +349,8 @@ class SqliteDatabase:
         return self._group
 
     def pass_on(self, group: Group, error: BaseException | None) -> None:
-        """A member is done: the next one goes on, or the group is committed. `error` may have ended it for all."""
+        """A member is done: the next thread goes on, or this one commits. An `error` that rolled back the whole
+        transaction ends the group for all its members."""
         if not self.in_transaction:
             self._end_group(group, error if isinstance(error, Exception) else StoreError("the commit was interrupted"))
         elif self._line and not group.is_full:
@@ -357,7 +359,7 @@ class SqliteDatabase:
             self._finish(group)
 
     def roll_back(self, text: str = "ROLLBACK") -> None:
-        """With a cursor of its own: the old one may stand in the middle of a text that was interrupted."""
+        """With a new cursor: the old one may be in the middle of a text that was interrupted."""
         self.cursor.close(True)
         self.cursor = self._writer.cursor()
         if self.in_transaction:
@@ -384,7 +386,7 @@ class SqliteDatabase:
             group.end(error)
 
     def await_group(self, group: Group) -> Exception | None:
-        """How the commit ended. If whoever was to go on gave up, this thread commits."""
+        """How the commit ended. If the thread that was to commit gave up, this one does."""
         while not group.has_ended():
             if self._lock.acquire(False):
                 if self._group is group:
@@ -394,7 +396,7 @@ class SqliteDatabase:
         return group.error
 
     def check_schema(self, generation: int) -> None:
-        """Somebody else wrote since the last look: it may have been a newer Palaver's migration."""
+        """Another connection committed since the last check: it may have been a newer Palaver's migration."""
         if generation != self._checked:
             migrate.is_current(self._writer, self.name)
             for name, (value, default) in self._expected.items():

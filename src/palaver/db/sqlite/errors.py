@@ -31,7 +31,8 @@ def explain(
     reading: bool = False,
     holder: str | None = None,
 ) -> PalaverError:
-    """`reading`: whoever asked wanted no more than that."""
+    """The error that the caller gets. `opening`: the store was being opened; `reading`: to be read only; `holder`: the
+    process that has SQLite's lock."""
     if isinstance(error, UnicodeEncodeError):
         return BadValue("half a character (a lone surrogate) cannot be looked up or stored in a column")
     if isinstance(error, OverflowError):
@@ -78,5 +79,5 @@ def _hidden(path: str) -> str:
 
 
 def _is_full(error: apsw.Error) -> bool:
-    """Also where there is no room for the index of the log."""
+    """The disk is full; also where SQLite could not enlarge the log's index."""
     return isinstance(error, apsw.FullError) or getattr(error, "extendedresult", None) == apsw.SQLITE_IOERR_SHMSIZE

@@ -1,7 +1,8 @@
-"""The files of an open store: the database, its log and the log's index, as they were when it was opened.
+"""The identity (device, inode) of an open store's files: the database, its log and the log's index.
 
-If one of them is removed, moved or replaced meanwhile, SQLite goes on writing into what nobody will find again, and
-two programs that hold different ones do not see each other's locks. So it is looked at now and then, before a write.
+If a program removes, moves or replaces one of them while the store is open, SQLite goes on writing into a file that
+nobody will find again, and two processes that have different ones open do not see each other's locks. So a process
+checks them before a write whenever it stood in line for it.
 """
 
 from __future__ import annotations
@@ -23,7 +24,7 @@ class Files:
         self._seen: dict[str, Identity] = {path + end: _identity(path + end) for end in _ENDS}
 
     def refuse_others(self) -> None:
-        """They must be the same as before. One that was not there yet is now."""
+        """Refuse files that are not those of the open. A file that was not there then is remembered now."""
         for name, seen in self._seen.items():
             found = _identity(name, seen)
             if seen is None:
@@ -32,8 +33,9 @@ class Files:
                 raise StoreGone(self._path, name)
 
     def stranger(self) -> str | None:
-        """The file that shows that others may use what we hold, unseen by our locks: then the log is not ours to move
-        into the database any more. A log alone that is gone, or a database that was moved away, is still ours."""
+        """The file whose change means that another process may use the database without seeing our locks: then this
+        process must not checkpoint the log into it. Where only the log is gone, or the database was moved away, no
+        other process uses what we have open."""
         database, index = self._path, self._path + "-shm"
         if _identity(database, None) not in (self._seen[database], None):
             return database
@@ -42,7 +44,7 @@ class Files:
 
 
 def _identity(name: str, otherwise: Identity = None) -> Identity:
-    """None: there is no such file. `otherwise`: it may not be looked at now (and SQLite will say so)."""
+    """None: there is no such file. `otherwise`: this process may not look at it now (and SQLite will say so)."""
     try:
         found = os.stat(name)
     except (FileNotFoundError, NotADirectoryError):

@@ -61,8 +61,8 @@ def require(path: str) -> None:
 
 
 def tighten(path: str) -> list[str]:
-    """A store that others may write becomes private, if it is ours; what there is to say about it. That others may read
-    it can be wanted."""
+    """Make a store of this user private if other users may write to it; what there is to say about that. That other
+    users may read it can be wanted."""
     if not _is_open_to_others(path):
         return []
     for name in (path, *(path + end for end in ("-wal", "-shm", "-queue"))):
@@ -80,7 +80,7 @@ def _is_open_to_others(name: str) -> bool:
 
 
 def can_write(path: str) -> bool:
-    """The file, and beside it: SQLite's side files lie there."""
+    """This process may write the file, and make files beside it, where SQLite's log lies."""
     return os.access(path, os.W_OK) and os.access(os.path.dirname(path) or ".", os.W_OK | os.X_OK)
 
 
@@ -91,12 +91,12 @@ def unreadable(path: str) -> list[str]:
 
 
 def is_mounted_readonly(path: str) -> bool:
-    """Nobody can change it, not even root; not where only a permission is missing."""
+    """The mount is read-only: no process can change the file, not even root's. A missing permission is another case."""
     return bool(os.statvfs(path).f_flag & os.ST_RDONLY)
 
 
 def _is_there(path: str, mounts: list[Mount]) -> bool:
-    """Something is, and it may be a store."""
+    """There is a file that may be a store."""
     try:
         mode = os.stat(path).st_mode
     except FileNotFoundError:

@@ -1,8 +1,8 @@
 """Group commit: transactions of several threads that share one commit, and so one fsync.
 
-A thread whose commit needs an fsync, while others wait for the lock, does not commit: it leaves the engine's
-transaction open for the next, which works inside a savepoint of it. The last one commits for all; each is told how
-that ended before its own call returns. A group is a few milliseconds long: other processes wait for it.
+A thread whose commit needs an fsync, while other threads wait for the engine's lock, does not commit: it leaves the
+transaction open for the next thread, which works inside a savepoint of it. The last thread commits for all; each one
+waits for that commit before its own call returns. A group lasts a few milliseconds: other processes wait for it.
 """
 
 from __future__ import annotations
@@ -13,7 +13,7 @@ from ...base.clock import monotonic
 
 MEMBERS = 64
 SECONDS = 0.02
-_PATIENCE = 0.002  # seconds; then a member looks whether the thread that was to go on gave up
+_PATIENCE = 0.002  # seconds; then a member checks whether the thread that was to commit gave up
 
 
 class Group:

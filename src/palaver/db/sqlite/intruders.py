@@ -1,7 +1,7 @@
-"""What another program may have put among our tables, and may not: something else in the place of one of them, or a
-trigger on or writing to one that is Palaver's own. A commit would be answered, and be something else.
+"""What another program may not have put into the database: a view or virtual table in the place of one of our tables,
+or a trigger that is on, or writes to, a table of Palaver's own. A commit would succeed and store something else.
 
-Triggers on the contract's tables run, as long as they leave the others alone.
+Triggers on the contract's tables are allowed, as long as they do not write to Palaver's own.
 """
 
 from __future__ import annotations
@@ -39,7 +39,7 @@ def tables() -> set[str]:
 
 
 def refuse(connection: apsw.Connection, path: str) -> None:
-    """Look at a file. Mostly there is nothing but our own view."""
+    """Mostly a file has nothing of the kind but our own view."""
     found = connection.execute(_FOUND).fetchall()
     if all(kind == "view" and name in VIEWS for kind, name, _, _ in found):
         return

@@ -1,4 +1,4 @@
-"""Who is alive, on one machine: each process holds the lock of its own file for as long as it lives."""
+"""Which writers live, on one machine: a process holds the lock of its owner file for as long as it lives."""
 
 from __future__ import annotations
 
@@ -21,17 +21,17 @@ if TYPE_CHECKING:
 
 
 _LOOKS = 5.0  # seconds between two looks that must both find the file missing
-_MAKE_AGAIN = 1.0  # seconds after which at the latest a living owner has made its file again
+_MAKE_AGAIN = 1.0  # seconds within which a living process makes its file again
 
 
 class FileLife:
-    """Without a folder (in memory) this process is the only one: everybody else is dead.
+    """The owner files of a store. Without a folder (in memory) this process is the only one: every other owner is dead.
 
-    A file that is missing says little: a program that tidies up took it. A living owner makes it again within a second;
-    so an owner is dead when its file is missing at two looks, five seconds apart, of whoever looks. It is dead at once
-    if it signed out, or was of this process and is no more, or signed in before this machine was started (a store is
-    on a local disk); and where there is no sign of anybody (a copy of the store that came without them), if it was of
-    another machine, or no process here has its number."""
+    A missing file says little: a program that tidies up may have removed it. A living process makes its file again
+    within a second; so an owner is dead when two looks, five seconds apart, by any processes, find its file missing. It
+    is dead at once if its row is gone, or if it was an owner of this process and is no more, or if its row is older
+    than this machine's start (a store is on a local disk); and where the folder has no file of any process (a copy of
+    the store that came without them), if the owner was of another machine, or no process here has its number."""
 
     def __init__(self, db: Database, folder: str | None) -> None:
         self._db = db
@@ -41,6 +41,7 @@ class FileLife:
         self.every: float | None = None if folder is None else _MAKE_AGAIN
 
     def begin(self, owner: str) -> None:
+        """The file first: a process that finds the row must find the lock."""
         if self._folder and self._file is None:
             with _told(self._folder):
                 self._file = owner_files.OwnerFile(self._folder, owner)
@@ -48,7 +49,7 @@ class FileLife:
             tx.defer(Q.put_owner, id=owner, pid=os.getpid(), host=os.uname().nodename, now=now_ms())
 
     def holds(self) -> bool:
-        """Others can see that we live: the file is there, or it is again."""
+        """Other processes can see that this one lives: its file is there, or was made again just now."""
         with self._guard:
             if self._file is not None and not self._file.is_there():
                 with _told(self._file.folder):
@@ -56,7 +57,7 @@ class FileLife:
         return True
 
     def renew(self, owner: str) -> None:
-        """The kernel keeps the lock, nobody keeps the file."""
+        """The kernel keeps the lock, but any program may remove the file."""
         self.holds()
 
     def is_dead(self, tx: Tx, owner: str) -> bool:
@@ -71,33 +72,31 @@ class FileLife:
             return True
         with _told(self._folder):
             missed = owner_files.first_missed(self._folder, owner, noting=True)
-            if (
-                missed is None and owner_files.look(self._folder, owner) == owner_files.HELD
-            ):  # it came back before our note
-                owner_files.take_back(self._folder, owner)
+            if missed is None and owner_files.look(self._folder, owner) == owner_files.HELD:
+                owner_files.take_back(self._folder, owner)  # the file came back before our note was made
         return missed is not None and missed >= _LOOKS
 
     def _take_back(self, owner: str) -> None:
-        """Where we may not, the note stays for who may: for us the owner lives either way."""
+        """Where this process may not remove the note, another will; the owner lives either way."""
         with _told(self._folder or ""), suppress(PermissionError):
             owner_files.take_back(self._folder or "", owner)
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:
-        """Otherwise the file stays, without its lock: a sign that we are gone, for whoever ends our turns."""
+        """Not clean: the file stays, without its lock, and tells the process that recovers our turns that we died."""
         with self._guard:
             if self._file:
                 self._file.close() if is_clean else self._file.forget()
                 self._file = None
 
     def forget(self, owners: list[str]) -> None:
-        """The files of owners that are dead."""
+        """Remove the files of owners that are dead."""
         for owner in owners if self._folder else []:
             with _told(self._folder or ""):
                 owner_files.remove(self._folder or "", owner)
 
 
 def _is_of_old(tx: Tx, owner: str, folder: str) -> bool:
-    """Nothing that runs now has signed in under this name, and is signed in."""
+    """The owner's row, without its file, shows that no process which runs now can be it."""
     row = tx.one(Q.owner_row, id=owner)
     if row is None:
         return True
@@ -111,12 +110,12 @@ def _is_of_old(tx: Tx, owner: str, folder: str) -> bool:
 
 
 def _is_running(pid: int) -> bool:
-    """Some process has this number. (Whether it is the one that had it then, nobody can tell.)"""
+    """A process has this number; whether it is the one that wrote the row, nobody can tell."""
     try:
         os.kill(pid, 0)
     except (ProcessLookupError, OverflowError):
         return False
-    except PermissionError:  # it is somebody else's
+    except PermissionError:  # another user's
         return True
     return True
 
@@ -130,7 +129,7 @@ def _told(folder: str) -> Iterator[None]:
 
 
 class Onlooker:
-    """Who only reads gives no sign of life, and takes nobody's away."""
+    """For a store that is only read: this process has no owner file, and removes none."""
 
     every: float | None = None
 
@@ -148,7 +147,7 @@ class Onlooker:
         """There is nothing to renew."""
 
     def is_dead(self, tx: Tx, owner: str) -> bool:
-        """Two looks, as for a writer; but no note is left for others."""
+        """After two looks, as in FileLife; the first is remembered here, for a reader leaves no note in the folder."""
         found = owner_files.look(self._folder, owner)
         if found != owner_files.MISSING:
             self._missed.pop(owner, None)
@@ -160,7 +159,7 @@ class Onlooker:
         return max(since, monotonic() - self._missed.setdefault(owner, monotonic())) >= _LOOKS
 
     def end(self, owner: str, *, is_clean: bool = True) -> None:
-        """Nothing was begun."""
+        """`begin` was refused: there is nothing to end."""
 
     def forget(self, owners: list[str]) -> None:
-        """Whoever recovers does that."""
+        """The process that recovers does that."""

@@ -1,7 +1,7 @@
 """A copy of a database that only this process reads, in a folder of its own (0700).
 
-The folder goes when the store is closed or the process ends. Who is killed cannot tidy up: the folder holds a locked
-file, and the next process that makes a copy takes away those whose lock is free.
+The process removes the folder when the store is closed or the process ends. A process that is killed cannot: so the
+folder holds a locked file, and the next process that makes a copy removes every folder whose lock is free.
 """
 
 from __future__ import annotations
@@ -64,7 +64,8 @@ class PrivateCopy:
         atexit.register(self.remove)
 
     def take_files(self, timeout: float) -> Stamp:
-        """File by file, until nobody changed them meanwhile: where SQLite cannot read it, its locks do not help."""
+        """Copy file by file, again until no process changed them meanwhile: where SQLite cannot open the file, there
+        is no lock to take."""
         for _ in range(_TRIES):
             before = _settled(self._original)
             try:
@@ -77,7 +78,7 @@ class PrivateCopy:
         raise StoreBusy(self._original, "another process", timeout)
 
     def take_snapshot(self, source: apsw.Connection, timeout: float) -> Stamp:
-        """As SQLite reads it, of one moment, whoever writes meanwhile."""
+        """Copy what SQLite reads, as of one moment, while other processes may write."""
         before = _settled(self._original)
         target = apsw.Connection(self.file)
         try:
@@ -91,7 +92,7 @@ class PrivateCopy:
         return before
 
     def _step(self, backup: apsw.Backup, timeout: float) -> None:
-        """A large store may take longer than the timeout; but for so long it never comes no further."""
+        """A large store may take longer than the timeout; but the copy fails if it gets no further for that long."""
         least, deadline = None, monotonic() + timeout
         while not backup.done:
             backup.step(_PAGES)
@@ -126,7 +127,7 @@ def _hold(source: apsw.Connection) -> None:
 
 
 def _settled(path: str) -> Stamp:
-    """A stamp that the next change cannot leave as it is."""
+    """A stamp that every later change will change: the clock has gone on since the newest modification."""
     for _ in range(_TRIES):
         found = stamp(path)
         newest = max((changed for *_, changed in filter(None, found)), default=0) / 1e9
@@ -137,7 +138,7 @@ def _settled(path: str) -> Stamp:
 
 
 def _copy_file(source: str, target: str) -> None:
-    """One that is not there is not there in the copy, either (also if an attempt before found it)."""
+    """A file that is missing is missing in the copy, too (also if an earlier attempt had copied it)."""
     try:
         with open(source, "rb") as original, open(target, "wb", opener=_privately) as copy:
             shutil.copyfileobj(original, copy, 1 << 20)
@@ -151,11 +152,11 @@ def _privately(name: str, flags: int) -> int:
 
 
 def _sweep(temporary: str) -> None:
-    """Folders of ours whose process is gone."""
+    """Remove the folders of processes that are gone."""
     with os.scandir(temporary) as entries:
         for entry in entries:
             if entry.name.startswith(PREFIX) and _is_left(entry):
-                shutil.rmtree(entry.path, ignore_errors=True)  # somebody else may sweep, too
+                shutil.rmtree(entry.path, ignore_errors=True)  # another process may sweep, too
 
 
 def _is_left(entry: os.DirEntry[str]) -> bool:

@@ -1,7 +1,7 @@
 """A SQLite store that is opened to be read, and only that: no place in the line, no owner, no recovery, no adoption.
 
-Readers have snapshots of their own, as always. A store that is read from elsewhere than its own file (see source.py) is
-looked at before each read: if somebody wrote to it, it is read anew.
+Each read is a snapshot. Where a copy of the file is read (see source.py), each read first checks whether another
+process wrote to the file, and copies it again if so.
 """
 
 from __future__ import annotations
@@ -91,7 +91,7 @@ class ReadOnlyDatabase:
             self._let_go()
 
     def expect_setting(self, name: str, value: str, default: str) -> None:
-        """Nothing is written under it."""
+        """A setting matters to writes, and there are none."""
 
     def refuse_closed(self) -> None:
         if os.getpid() != self._pid:
@@ -109,7 +109,7 @@ class ReadOnlyDatabase:
             return connection
 
     def give_back(self, connection: apsw.Connection) -> None:
-        """Another thread may have found a newer source meanwhile: what was read is judged by where it was read."""
+        """Another thread may have found a newer source meanwhile: a read is judged by the source that it read."""
         with self._guard:
             lent = self._lent.pop(connection)
             if lent is self._source and not self._closed.is_set():
@@ -125,7 +125,7 @@ class ReadOnlyDatabase:
         """There is no writer here that they wait for: they look within milliseconds."""
 
     def stamp(self) -> int:
-        """Another number: somebody has written."""
+        """A number that changes when a process writes to the store's files."""
         self.refuse_closed()
         return hash(source.stamp(self.name))
 
@@ -134,7 +134,7 @@ class ReadOnlyDatabase:
         raise said from (error if isinstance(error, apsw.Error) else None)
 
     def _believed(self, asked: source.Source, rows: Iterator[Row]) -> Iterator[Row]:
-        """A torn page may also be what SQLite stumbles over."""
+        """Rows of a file that changed while it was read are refused; also where SQLite failed because of that."""
         try:
             yield from rows
         except BadValue:
@@ -147,7 +147,7 @@ class ReadOnlyDatabase:
             raise StoreError(f"{self.name} was written while it was read; read it again")
 
     def _look(self) -> None:
-        """Somebody wrote to a store that is not read in place: read what is there now."""
+        """If a process wrote to a store that is not read in place, read what is there now."""
         if self._source.has_changed():
             found, first = source.find(self.name, self.timeout)
             self._let_go()

@@ -1,9 +1,9 @@
-"""From where a store is read that must not be changed.
+"""The source of a read-only store: the file itself, or a copy of it.
 
-Where SQLite can read it, it is read in place, and what others write is seen. On a file system that is mounted read-only
-SQLite can make no index of the log: a database without a log is read as a file that never changes, any other is copied,
-log and all. A log is never left out: it may hold everything that was acknowledged. An older schema, or another
-program's, is brought up in a copy.
+Where SQLite can read the file, it is read in place, and commits of other processes are seen. On a file system that is
+mounted read-only SQLite cannot make the log's index: a database without a log is read as a file that never changes, any
+other is copied with its log. The log is never left out: it may hold everything that was acknowledged. An older schema,
+or another program's, is migrated in a copy.
 """
 
 from __future__ import annotations
@@ -26,7 +26,7 @@ _CANNOT = (apsw.CantOpenError, apsw.ReadOnlyError, apsw.FullError, apsw.IOError)
 
 
 class Source:
-    """What SQLite opens; and, where that is not the store itself, what the store looked like then."""
+    """The file that SQLite opens; and, where that is not the store itself, the stamp of the store at that time."""
 
     def __init__(
         self,
@@ -47,9 +47,12 @@ class Source:
         return self._seen is None
 
     def is_torn(self) -> bool:
-        """It is read as a file that never changes, and it did: what was read meanwhile is worth nothing. (A log that
-        somebody began beside it has changed nothing yet.)"""
-        return self._seen is not None and self._copy is None and stamp(self._path)[0] != self._seen[0]
+        """The file is read as one that never changes, and a process changed it: what was read is worth nothing. (A
+        log that another process began beside it has changed nothing yet.)"""
+        if self._seen is None or self._copy is not None:
+            return False
+        (now, *_), (before, *_) = stamp(self._path), self._seen
+        return now != before
 
     def has_changed(self) -> bool:
         return self._seen is not None and stamp(self._path) != self._seen
@@ -64,7 +67,7 @@ class Source:
         return connection
 
     def end(self, connection: apsw.Connection) -> None:
-        """Close the last connection. A log that is empty was made by reading: SQLite takes it away, and its index."""
+        """Close the last connection. An empty log was made by our reading: SQLite removes it and its index."""
         try:
             if self._seen is None and self.flags == _WRITABLE and _size(self._path + "-wal") == 0:
                 connection.config(apsw.SQLITE_DBCONFIG_NO_CKPT_ON_CLOSE, 0)
@@ -98,7 +101,7 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
     except _CANNOT as error:
         if connection is not None:
             source.end(connection)
-        if had_index:  # somebody may have it open: only SQLite can read it then
+        if had_index:  # another process may have it open: only SQLite can read it then
             raise explain(error, path, timeout, reading=True) from error
         return _copied(path, timeout, None, f"SQLite cannot read it where it lies: {error}")
     except BaseException as error:
@@ -112,7 +115,7 @@ def find(path: str, timeout: float) -> tuple[Source, apsw.Connection]:
 def _instead(
     source: Source, original: apsw.Connection, copied: tuple[Source, apsw.Connection]
 ) -> tuple[Source, apsw.Connection]:
-    """The original is not read any more. If it cannot be let go of, the copy is."""
+    """Close the original, which is not read any more; if that fails, remove the copy."""
     try:
         source.end(original)
     except BaseException:
@@ -157,7 +160,7 @@ def _copied(path: str, timeout: float, source: apsw.Connection | None, why: str)
 
 
 def _bring_up(file: str, path: str) -> None:
-    """The copy takes the log in, and gets the schema that it lacks."""
+    """Checkpoint the copy's log into it, and migrate it."""
     connection = connect(file, _WRITABLE)
     try:
         intruders.refuse(connection, path)

@@ -1,8 +1,8 @@
 """Transactions on SQLite: reads are snapshots; a write's BEGIN goes out with its first statement, COMMIT with its last.
 
-What is queued runs statement by statement: the driver looks a text up by a hash of all that is left of it, so a text
-of many statements costs their number times its length. A write that finds a group open works in a savepoint of it (see
-grouping.py).
+Deferred statements run one by one: the driver finds a compiled statement by a hash of all the text that is left, so one
+text of many statements costs their number times its length. A write that joins an open group works in a savepoint of
+its transaction (see group_commit.py).
 """
 
 from __future__ import annotations
@@ -51,8 +51,9 @@ class Statements:
             return undecodable.rows(self._cursor.connection, text, values, error)
 
     def one(self, query: Query, **params: Any) -> Row | None:
-        rows = self.all(query, **params)
-        return rows[0] if rows else None
+        for row in self.all(query, **params):
+            return row
+        return None
 
     def run(self, query: Query, **params: Any) -> int:
         self.all(query, **params)
@@ -83,7 +84,7 @@ class Statements:
 
 
 class _Once(Mapping[str, "Any"]):
-    """Values by their names. Each is given out once: the driver binds a copy, and nobody holds the value any more."""
+    """Values by their names. Each is given out once: the driver binds a copy, and no reference to the value is left."""
 
     def __init__(self, query: Query, values: list[Any]) -> None:
         self._values = dict(zip(query.names, values, strict=True))
@@ -126,7 +127,7 @@ class Read(Statements):
 
 
 class MemoryRead(Statements):
-    """Memory is one connection under one lock: a read holds it."""
+    """A store in memory is one connection under one lock: a read takes that lock."""
 
     def __init__(self, db: SqliteDatabase) -> None:
         self._db = db
@@ -163,7 +164,7 @@ class Write(Statements):
         return self
 
     def entered(self, group: Group | None, deadline: float) -> Write:
-        """The lock is ours, and with it, maybe, a group to join."""
+        """The caller has the engine's lock, and may have joined a group."""
         self._group, self._deadline, self._cursor = group, deadline, self._db.cursor
         return self
 
@@ -193,7 +194,7 @@ class Write(Statements):
             raise failure
 
     def _end(self) -> None:
-        """Commit; or, where an fsync can be shared, leave that to whoever comes last."""
+        """Commit; or, where an fsync can be shared, leave that to the last thread of the group."""
         if self._waiting:
             self._run_waiting()
         if not self._begun:
@@ -233,7 +234,7 @@ class Write(Statements):
         self._waiting.append((query.text, values))
 
     def run_releasing(self, query: Query, values: list[Any]) -> None:
-        """A compiled statement that is kept keeps what was bound to it: this one is not."""
+        """Without the statement cache: a cached statement keeps the values that were bound to it."""
         self._run_waiting()
         super().run_releasing(query, values)
 
@@ -258,7 +259,7 @@ class Write(Statements):
             execute(text, params)
 
     def _begin(self) -> None:
-        """The schema is looked at before anything is written."""
+        """The schema's version is checked before anything is written."""
         self._begun = True
         if self._group is not None:
             self._generation = self._group.generation

@@ -1,7 +1,7 @@
-"""Rows with a text that is not UTF-8, as another program or a failing disk may leave it: the driver gives none of them.
+"""Rows with a text that is not UTF-8, as another program or a failing disk may leave it: the driver refuses them all.
 
-Asked again, each text comes as bytes, and what is not UTF-8 in it as half characters (`surrogateescape`): no JSON, so
-whoever parses it sees that it is damaged, and its bytes can be had back.
+The SELECT is run again with each text as bytes, and bytes that are not UTF-8 become half characters
+(`surrogateescape`). Such a text is no JSON, so the code that parses it sees the damage; its bytes can be had back.
 """
 
 from __future__ import annotations

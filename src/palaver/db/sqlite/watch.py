@@ -1,7 +1,7 @@
-"""Watching a SQLite file: has anybody, in this process or another, written since the last look?
+"""Watching a SQLite file: was a transaction committed since the last look, by this process or another?
 
-The file's own change counter answers (`PRAGMA data_version`, no I/O when nothing changed). Writers of this process
-wake the watcher; for those of others it looks every few milliseconds.
+`PRAGMA data_version` answers (without I/O when nothing changed). Writers of this process wake the watcher; for commits
+of other processes it polls every few milliseconds.
 """
 
 from __future__ import annotations
@@ -19,7 +19,7 @@ _FIRST, _LONGEST = 0.001, 0.02  # seconds between two looks: they grow while not
 
 
 class Watch:
-    """Made before the first read: then nothing falls between a read and the wait that follows it."""
+    """Entered before the first read: then no commit falls between a read and the wait that follows it."""
 
     def __init__(self, db: SqliteDatabase | ReadOnlyDatabase) -> None:
         self._db = db
@@ -42,7 +42,7 @@ class Watch:
         self._db.wake_watchers()
 
     def wait(self, seconds: float | None = None) -> bool:
-        """True: something was written since the last time. False: nothing, for as long as that."""
+        """True: something was committed since the last call. False: nothing, for that many seconds."""
         end = None if seconds is None else monotonic() + seconds
         while not self._has_changed():
             left = _LONGEST if end is None else end - monotonic()
@@ -68,7 +68,7 @@ class Watch:
 
 
 class FileWatch(Watch):
-    """For a store that is read from elsewhere: the look is at its files themselves."""
+    """For a store that is read from a copy: it polls the stamps of the original files."""
 
     _db: ReadOnlyDatabase
 
