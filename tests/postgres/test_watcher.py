@@ -19,6 +19,7 @@ MANY = 100
 PATIENCE = 30.0
 OURS = "SELECT pid FROM pg_stat_activity WHERE datname = current_database() AND application_name = 'palaver'"
 LISTENING = OURS + " AND query LIKE '%pg_current_snapshot()%'"
+on_a_quiet_server = pytest.mark.usefixtures("ours")  # a snapshot is of all databases
 
 
 def until(holds: Callable[[], Any], what: str) -> None:
@@ -73,6 +74,7 @@ def _counting(calls: Counter[str], work: Callable[[Any], Any]) -> Callable[[Any]
     return counted
 
 
+@on_a_quiet_server
 def test_a_hundred_followers_listen_on_one_connection_and_idle_they_read_nothing(dsn: str, looks: Counter[str]) -> None:
     with palaver.open(dsn) as store:
         session = store.sessions.create("a")
@@ -88,6 +90,7 @@ def test_a_hundred_followers_listen_on_one_connection_and_idle_they_read_nothing
     until(lambda: not pids(dsn), "its connection is gone with the store")
 
 
+@on_a_quiet_server
 def test_behind_a_pooler_one_looks_for_all(dsn: str, looks: Counter[str]) -> None:
     with palaver.open(dsn, pooler=True) as store:
         session = store.sessions.create("a")

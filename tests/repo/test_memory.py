@@ -80,7 +80,7 @@ def test_what_a_killed_run_left_is_removed_by_the_next_and_a_living_ones_is_not(
 def test_a_run_leaves_nothing_in_memory(tmp_path: Path) -> None:
     (tmp_path / "test_inside.py").write_text(INSIDE)
     (tmp_path / "conftest.py").write_text("from tests.conftest import *\n")
-    left_out = (memory.DISK, "PALAVER_TEST_RUN", "PYTEST_XDIST_WORKER")
+    left_out = (memory.DISK, "PALAVER_TEST_RUN", "PYTEST_XDIST_WORKER", "PYTEST_ADDOPTS")
     environment = {name: value for name, value in os.environ.items() if name not in left_out}
     disk = os.environ.get(memory.DISK, tempfile.gettempdir())
     environment |= {"SEEN": str(tmp_path / "seen"), "PYTHONPATH": str(ROOT), "TMPDIR": disk}
