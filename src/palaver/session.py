@@ -350,9 +350,8 @@ class Session:
 
     def move(self, to: str | TurnInfo | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
-        wanted = _name_of(to)
-        exact_json.check_text("reason", reason)
-        self._write(verbs.moves.move, wanted, arguments.revision(expected), reason)
+        wanted, why = _name_of(to), exact_json.check_text("reason", reason)
+        self._write(verbs.moves.move, wanted, arguments.revision(expected), why)
 
     # ------------------------------------------------------------ life
 

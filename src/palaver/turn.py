@@ -68,11 +68,15 @@ class Turn:
     def session_id(self) -> str:
         return self._state.session_id
 
-    @property
-    def status(self) -> str:
+    def _fresh(self) -> OpenTurn:
+        """The state as the rows have it, if a write failed."""
         with self._lock:
             self._recorder.refresh()
-            return self._state.status
+            return self._state
+
+    @property
+    def status(self) -> str:
+        return self._fresh().status
 
     @property
     def chunks(self) -> int:
@@ -84,22 +88,17 @@ class Turn:
     @property
     def stored(self) -> int:
         """How many of them are on disk: all, unless the save policy holds some back."""
-        with self._lock:
-            self._recorder.refresh()
-            return self._state.chunks
+        return self._fresh().chunks
 
     @property
     def message_id(self) -> str | None:
         """The row of the response, once there is one."""
-        with self._lock:
-            self._recorder.refresh()
-            return self._state.response_id
+        return self._fresh().response_id
 
     def message(self) -> dict[str, Any]:
         """The response so far, as plain values."""
         with self._lock:
-            self._recorder.refresh()
-            shown = self._state.fold.message()
+            shown = self._fresh().fold.message()
         parts = [_plain(part) for part in shown.pop("parts")]  # one by one: together they are deeper than what came
         return {**{key: _plain(value) for key, value in shown.items()}, "parts": parts}
 
@@ -168,9 +167,8 @@ class Turn:
     ) -> None:
         """Tokens used since the last call. `input` excludes the cache. The store never computes a cost."""
         given = counting.check_usage(Usage(input, output, reasoning, cache_read, cache_write))
-        cost = 0.0 if cost_usd is None else counting.check_cost(cost_usd)
         with self._lock:
-            changes.count_usage(self._recorder, given, cost, model)
+            changes.count_usage(self._recorder, given, counting.check_cost(cost_usd), model)
 
     # ------------------------------------------------------------ waiting and results from outside
 
@@ -184,18 +182,9 @@ class Turn:
         reason: str | None = None,
     ) -> None:
         """A tool's result, or the answer to an approval request, that did not come through the stream."""
-        data: dict[str, Any] = {"tool_call_id": arguments.text("tool_call_id", tool_call_id)}
-        arguments.text_or_none("error", error)
-        arguments.text_or_none("reason", reason)
-        if approved is not None and type(approved) is not bool:
-            raise BadValue(f"approved is True or False, not {arguments.shown(approved)}")
-        if output is not MISSING:
-            data["output"] = exact_json.Raw(exact_json.encode(output).encode())
-        given = {"error": error, "approved": approved, "reason": reason}
-        data |= {key: value for key, value in given.items() if value is not None}
-        exact_json.parse(exact_json.encode(data))
+        answer = changes.checked_answer(tool_call_id, output, error, approved, reason)
         with self._lock:
-            changes.resolve(self._recorder, data)
+            changes.resolve(self._recorder, answer)
 
     def wait(self) -> None:
         """Leave the turn open for somebody to answer: minutes or days. `session.resume(turn.id)` continues it."""

@@ -29,6 +29,9 @@ def check_usage(usage: Usage) -> Usage:
 
 
 def check_cost(given: Any) -> float:
+    """Dollars; none told are none."""
+    if given is None:
+        return 0.0
     if type(given) not in (int, float) or not 0 <= given <= MOST_USD or math.isnan(given):
         raise BadValue(f"cost_usd is a number of dollars from 0 to {MOST_USD:,.0f}, not {arguments.shown(given)}")
     return float(given)
