@@ -12,13 +12,13 @@ def chunks_are_held_by_default() -> None:
     """`chunk` keeps a chunk in memory until the turn is sealed."""
     from palaver.streaming import save_policy
 
-    init = save_policy.Policy.__init__
+    init = save_policy.SavePolicy.__init__
 
     def later(self: Any, *given: Any, **named: Any) -> None:
         init(self, *given, **named)
         self.at_once = False
 
-    save_policy.Policy.__init__ = later  # type: ignore[method-assign]
+    save_policy.SavePolicy.__init__ = later  # type: ignore[method-assign]
 
 
 @planted
@@ -42,8 +42,8 @@ def nothing_is_too_old() -> None:
     """save_buffer_ms is not looked at when a chunk comes."""
     from palaver.streaming import save_policy
 
-    is_due = save_policy.Policy.is_due
-    save_policy.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, size, 0.0)  # type: ignore[method-assign]
+    is_due = save_policy.SavePolicy.is_due
+    save_policy.SavePolicy.is_due = lambda self, kinds, size, age: is_due(self, kinds, size, 0.0)  # type: ignore[method-assign]
     nothing_is_flushed_by_the_clock()
 
 
@@ -52,8 +52,8 @@ def nothing_is_too_large() -> None:
     """save_buffer_size is not looked at."""
     from palaver.streaming import save_policy
 
-    is_due = save_policy.Policy.is_due
-    save_policy.Policy.is_due = lambda self, kinds, size, age: is_due(self, kinds, 0, age)  # type: ignore[method-assign]
+    is_due = save_policy.SavePolicy.is_due
+    save_policy.SavePolicy.is_due = lambda self, kinds, size, age: is_due(self, kinds, 0, age)  # type: ignore[method-assign]
 
 
 @planted

@@ -16,16 +16,16 @@ def _query(text: str) -> Any:
 @planted
 def foreign_keys_are_off() -> None:
     """No connection minds its foreign keys."""
-    from palaver.db.sqlite.engine import SqliteDatabase
+    from palaver.db.sqlite import engine
 
-    connect = SqliteDatabase._connect
+    connect = engine.connect
 
-    def careless(self: SqliteDatabase, flags: int) -> Any:
-        connection = connect(self, flags)
+    def careless(*given: Any, **named: Any) -> Any:
+        connection = connect(*given, **named)
         connection.execute("PRAGMA foreign_keys=OFF")
         return connection
 
-    SqliteDatabase._connect = careless  # type: ignore[method-assign]
+    engine.connect = careless
 
 
 @planted
