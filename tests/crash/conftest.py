@@ -11,7 +11,7 @@ from typing import Any
 
 import pytest
 
-from ..tools.puppet import Puppet, starting
+from ..tools.puppet import LONG, Puppet, starting
 
 
 class Other(Puppet):
@@ -19,7 +19,7 @@ class Other(Puppet):
 
     def __init__(self, path: Path, module: str = "tests.crash.puppet", **options: Any) -> None:
         self._children: list[int] = []
-        super().__init__(module, "act", path=str(path), **options)
+        super().__init__(module, "act", patience=LONG, path=str(path), **options)
         assert self.hear() == "ready"
 
     def fork(self) -> int:

@@ -8,9 +8,9 @@ import signal
 import time
 from typing import Any
 
-from ..tools.puppet import Crew
+from ..tools.puppet import LONG, Crew
 
-WORKLOADS, JUDGE = Crew("tests.crash.workloads"), Crew("tests.crash.judge")
+WORKLOADS, JUDGE = Crew("tests.crash.workloads", LONG), Crew("tests.crash.judge")
 PATIENCE = 60.0  # seconds after which something hangs
 
 

@@ -6,9 +6,9 @@ import os
 import threading
 from collections.abc import Callable
 
-from ..tools.puppet import PATIENCE, Crew
+from ..tools.puppet import LONG, PATIENCE, Crew
 
-CREW = Crew("tests.load.jobs")
+CREW = Crew("tests.load.jobs", LONG)
 
 
 class Watch:

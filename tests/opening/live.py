@@ -12,9 +12,9 @@ from contextlib import contextmanager
 import palaver
 from palaver.testing import ask
 
-from ..tools.puppet import Crew, Puppet
+from ..tools.puppet import LONG, Crew, Puppet
 
-CREW = Crew("tests.opening.writing")
+CREW = Crew("tests.opening.writing", LONG)
 Deface = Callable[[str], object]
 
 

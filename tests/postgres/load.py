@@ -20,11 +20,11 @@ import msgspec
 import palaver
 from palaver import Store, StoreError
 
-from ..tools.puppet import Crew, play, say
+from ..tools.puppet import LONG, Crew, play, say
 from . import crowd
 from .crowd import Committer, Streamer, Told, judge_commits, judge_stream
 
-CREW = Crew("tests.postgres.load")
+CREW = Crew("tests.postgres.load", LONG)
 OPTIONS = {"timeout": 30.0, "durability": "full", "trim_after": 600, "lease": 600.0}
 CHUNKS = 34  # of a turn
 END_S = 180.0  # how long the last of them may take once the faults are over

@@ -12,11 +12,11 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-from ..tools.puppet import Crew
+from ..tools.puppet import LONG, Crew
 from ..tools.races import Asked, out_of_order, read_notes
 from ..tools.sql import reading
 
-CREW = Crew("tests.promises.support_writers_child")
+CREW = Crew("tests.promises.support_writers_child", LONG)
 PIECES = 3  # messages of a commit: all of them are there, or none
 
 

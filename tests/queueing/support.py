@@ -12,7 +12,7 @@ import apsw
 import palaver
 from palaver import Session, Turn
 
-from ..tools.puppet import Crew
+from ..tools.puppet import LONG, Crew
 from ..tools.sql import query, reading
 
 
@@ -119,7 +119,7 @@ def _rows(db: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
 # ---------------------------------------------------------------- processes
 
 
-CREW = Crew("tests.queueing.child")
+CREW = Crew("tests.queueing.child", LONG)
 
 
 def claimed_and_killed(path: str, session_id: str, **options: Any) -> None:

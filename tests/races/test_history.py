@@ -12,11 +12,11 @@ from typing import Any
 import pytest
 
 from ..tools import planting
-from ..tools.puppet import Crew
+from ..tools.puppet import LONG, Crew
 from .history import History
 from .places import open_store
 
-CREW = Crew("tests.races.child")
+CREW = Crew("tests.races.child", LONG)
 RACERS = 5
 
 

@@ -23,7 +23,8 @@ from typing import Any, NoReturn, Self
 from . import planting
 
 ROOT = Path(__file__).parents[2]
-PATIENCE = 600.0  # seconds after which something hangs
+PATIENCE = 120.0  # seconds after which something hangs
+LONG = 1_800.0  # the same for one that has much to do
 Report = dict[str, Any]
 
 
@@ -55,7 +56,7 @@ class Process:
     @property
     def status(self) -> int:
         """How it ended, once it has."""
-        return self._process.wait(PATIENCE)
+        return self._process.wait(LONG)
 
     def is_over(self) -> bool:
         return self._process.poll() is not None
@@ -109,7 +110,7 @@ class Process:
     def wait(self) -> list[Any]:
         """Let it come to its end, however that is."""
         said = self.unheard()
-        self._process.wait(PATIENCE)
+        self._process.wait(LONG)
         return said
 
     def finish(self) -> list[Any]:
@@ -220,11 +221,11 @@ class Puppet(Process):
 class Crew:
     """Processes whose jobs are those of one module."""
 
-    def __init__(self, module: str) -> None:
-        self.module = module
+    def __init__(self, module: str, patience: float = PATIENCE) -> None:
+        self.module, self._patience = module, patience
 
     def start(self, job: str, **options: Any) -> Puppet:
-        return Puppet(self.module, job, **options)
+        return Puppet(self.module, job, **{"patience": self._patience, **options})
 
     @contextmanager
     def ready(self, jobs: Sequence[dict[str, Any]]) -> Iterator[list[Puppet]]:
@@ -246,8 +247,8 @@ class Crew:
             return [worker.report_unless_killed() if some_are_killed else worker.hear() for worker in started]
 
     def alone(self, job: str, **options: Any) -> Any:
-        """One job, from beginning to end: its only word."""
-        with self.start(job, **options) as worker:
+        """One job, from beginning to end, however long it takes: its only word."""
+        with self.start(job, **{"patience": LONG, **options}) as worker:
             (said,) = worker.finish()
             return said
 

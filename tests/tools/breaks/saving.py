@@ -12,7 +12,7 @@ def nothing_is_synced() -> None:
     """Every commit is left to the operating system."""
     from palaver.db.sqlite import engine
 
-    engine._levels = lambda durability: (0, 0)
+    engine._levels = lambda durability, *, memory: (0, 0)
 
 
 @planted
@@ -20,7 +20,7 @@ def boundaries_are_not_synced() -> None:
     """Boundaries are committed like chunks."""
     from palaver.db.sqlite import engine
 
-    engine._levels = lambda durability: (engine.NORMAL, engine.NORMAL)
+    engine._levels = lambda durability, *, memory: (engine.NORMAL, engine.NORMAL)
 
 
 @planted

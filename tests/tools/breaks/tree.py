@@ -16,15 +16,15 @@ def _query(text: str) -> Any:
 @planted
 def foreign_keys_are_off() -> None:
     """No connection minds its foreign keys."""
-    from palaver.db.sqlite import connect
+    from palaver.db.sqlite import engine
 
-    configure = connect._configure
+    connect = engine.connect
 
-    def careless(connection: Any, keeping_log: bool) -> None:
-        configure(connection, keeping_log)
+    def careless(*given: Any, **named: Any) -> Any:
+        connection = connect(*given, **named)
         connection.execute("PRAGMA foreign_keys=OFF")
 
-    connect._configure = careless
+    engine.connect = careless
 
 
 @planted

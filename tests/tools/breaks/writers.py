@@ -162,11 +162,11 @@ def busy_is_an_error() -> None:
 
 def _use_instead(**names: Any) -> None:
     """The engine uses these in place of SQLite's own."""
-    from palaver.db.sqlite import engine
+    from palaver.db.sqlite import connect, engine, transactions
 
     module = ModuleType("apsw")
     module.__dict__.update(apsw.__dict__, **names)
-    engine.apsw = module  # type: ignore[assignment]
+    connect.apsw = engine.apsw = transactions.apsw = module  # type: ignore[assignment]
 
 
 @planted
@@ -212,7 +212,6 @@ def nothing_is_checkpointed() -> None:
             return 0, 0
 
     _use_instead(Connection=Hoarder)
-    _rewrite("wal_autocheckpoint=", "wal_autocheckpoint=-")  # below zero: never
 
 
 @planted
