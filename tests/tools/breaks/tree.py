@@ -23,6 +23,7 @@ def foreign_keys_are_off() -> None:
     def careless(*given: Any, **named: Any) -> Any:
         connection = connect(*given, **named)
         connection.execute("PRAGMA foreign_keys=OFF")
+        return connection
 
     engine.connect = careless
 
