@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING
 from . import jobs
 from .base import arguments
 from .base.exact_json import check_name
+from .core import read, verbs
 from .core.runtime import Runtime
 from .core.upkeep import every_session, owners, retention, trim_slices
 from .db.engine import Database, Engine
@@ -161,27 +162,21 @@ class Store:
 
     def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
-        from .core.verbs import foreign_ids
-
         for label, text in (("origin", origin), ("foreign id", foreign_id), ("id", ours), ("scope", scope)):
             check_name(label, arguments.text(label, text))
         with self.db.write(hard=True) as tx:
-            return foreign_ids.put(tx, origin=origin, scope=scope, foreign=foreign_id, ours=ours)
+            return verbs.foreign_ids.put(tx, origin=origin, scope=scope, foreign=foreign_id, ours=ours)
 
     def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None:
-        from .core.verbs import foreign_ids
-
         for label, text in (("origin", origin), ("foreign id", foreign_id), ("scope", scope)):
             arguments.text(label, text)
         with self.db.read() as tx:
-            return foreign_ids.find(tx, origin=origin, scope=scope, foreign=foreign_id)
+            return verbs.foreign_ids.find(tx, origin=origin, scope=scope, foreign=foreign_id)
 
     def system_prompt(self, digest: str) -> str | None:
-        from .core.read import system_prompts
-
         arguments.text("digest", digest)
         with self.db.read() as tx:
-            return system_prompts.body(tx, digest)
+            return read.system_prompts.body(tx, digest)
 
     # ------------------------------------------------------------ what sessions and turns ask of it
 
