@@ -186,8 +186,8 @@ class _Lane:
             raise
 
     async def write(self, turn: Turn, chunk: Chunk) -> None:
-        """A chunk, after what was asked of the turn before. After another chunk that is no question: batches go one by
-        one."""
+        """Write a chunk after every call on the turn that came before it. If that was a chunk, too, nothing is awaited:
+        the crew writes one batch after the other, so the order is kept."""
         if self._last is not self._chunk and self._last is not None and not self._last.done():
             await self.run(partial(turn.write, chunk))
             return

@@ -103,7 +103,7 @@ class ChunkWriter:
                 continue
             values = [state.session_id, self.seq, "chunk", state.begin_seq, text, now]
             if self._policy.at_once:
-                items[place] = (parsed, "")  # let go of: the part's row is yet to be made from it
+                items[place] = (parsed, "")  # released: the part's row is yet to be made from `parsed`
             del text
             tx.run_releasing(Q.insert_event, values)
 

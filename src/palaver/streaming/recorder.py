@@ -239,7 +239,7 @@ class Recorder:
         self._refuse_gap()
         if self.state.chunks >= before + len(items):
             return
-        if any(not text for _, text in items):  # a large one was let go of
+        if any(not text for _, text in items):  # the text of a large one was released
             raise lost
         self._store_all(items, [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items])
         self.state.chunks += len(items)

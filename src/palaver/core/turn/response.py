@@ -52,8 +52,8 @@ def rename_response(tx: Tx, turn: OpenTurn) -> None:
 
 
 def write_part(tx: Tx, turn: OpenTurn, index: int) -> str | None:
-    """Bring a part's row up to the fold; a new part gets its row. What the row says; None: that is so large that it was
-    let go of."""
+    """Bring a part's row up to the fold; a new part gets its row. What the row says; None: it is so large that the
+    text was released once it was bound."""
     for missing in range(len(turn.part_ids), index):
         _insert_row(tx, turn, missing)
     if index == len(turn.part_ids):
