@@ -161,3 +161,9 @@ print(sorted({wanted!r} & set(sys.modules)))
 """
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_a_handle_has_no_sql() -> None:
+    for name in ("store", "sessions", "session", "session_rules", "turn", "recording", "aio"):
+        text = MODULES[name].read_text()
+        assert "db.queries" not in text and "Q." not in text and "SELECT" not in text, name

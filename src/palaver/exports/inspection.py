@@ -13,11 +13,12 @@ from typing import Any
 
 from ..base import arguments, exact_json
 from ..core import damage
+from ..core.read import transcript
 from ..core.read.transcript import Message
 from ..db.engine import Database, Tx
 from ..db.queries import Q
 from ..errors import SessionNotFound
-from . import iterate, tables
+from . import tables
 
 
 def inspect(db: Database, session_id: str) -> Iterator[str]:
@@ -29,7 +30,7 @@ def inspect(db: Database, session_id: str) -> Iterator[str]:
             raise SessionNotFound(session_id)
         yield '{"session":{' + _members(tables.SESSIONS.names, session) + '},"messages":['
         comma = ""
-        for message in iterate.messages(tx, session_id):
+        for message in transcript.iterate(tx, session_id):
             yield comma
             yield from _message(tx, message)
             comma = ","

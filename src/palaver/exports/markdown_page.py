@@ -15,12 +15,11 @@ from typing import Any
 from ..aisdk.parts import is_tool
 from ..base import arguments, exact_json
 from ..core import rows
-from ..core.read import sessions
+from ..core.read import sessions, transcript
 from ..core.read.transcript import Message
 from ..db.engine import Database, Tx
 from ..errors import BadValue
 from ..model import SessionInfo
-from . import iterate
 from .escape import visible
 
 _ROLES = {"user": "User", "assistant": "Assistant", "system": "System"}
@@ -40,7 +39,7 @@ def markdown(db: Database, session_id: str) -> Iterator[str]:
         info = sessions.info(tx, session_id)
         yield from _top(info)
         turn_id = None
-        for message in iterate.messages(tx, session_id):
+        for message in transcript.iterate(tx, session_id):
             if message.turn_id != turn_id:
                 yield from _end_of_turn(tx, turn_id)
                 turn_id = message.turn_id

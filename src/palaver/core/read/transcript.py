@@ -8,7 +8,7 @@ last acknowledged chunk, however old the part's row is.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from functools import cached_property
 from itertools import chain
 from operator import itemgetter
@@ -24,7 +24,7 @@ from ...errors import MessageNotFound, TurnNotFound
 from ...model import ROLES
 from .. import codec, damage, metadata, rows
 from ..rows import HeadRow, OpenTailRow, TailRow
-from . import loose_rows, sessions
+from . import entries, loose_rows, sessions
 
 _type_of = itemgetter("type")
 _PartsOf = Callable[[list[str]], list[list[Any]] | None]
@@ -254,6 +254,17 @@ class _Lines:
 def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
     """From the root to a turn."""
     return [] if turn_id is None else assemble(tx.all(Q.path_rows, turn=turn_id))
+
+
+def iterate(tx: Tx, session_id: str) -> Iterator[Message]:
+    """The transcript, turn by turn: memory holds one turn of the path; the tail is read at once."""
+    sessions.require(tx, session_id)
+    head = rows.head.one(tx, session=session_id)
+    if head is not None and head.deleted_at is not None:
+        return
+    for turn_id in reversed(entries.path(tx, head.turn_id if head else None)):
+        yield from assemble(tx.all(Q.turn_rows, turn=turn_id))
+    yield from read_tail(tx, session_id)
 
 
 def read_turn(tx: Tx, turn_id: str) -> list[Message]:
