@@ -29,6 +29,7 @@ from . import entries, loose_rows, sessions
 _type_of = itemgetter("type")
 _PartsOf = Callable[[list[str]], list[list[Any]] | None]
 _LINE, _FIELD = "\x1e", "\x1f"
+_BETWEEN = ",\n\r\t"
 
 
 class Message:
@@ -102,15 +103,14 @@ def _decoded(texts: list[str]) -> list[list[Any]] | None:
     return parts if len(parts) == len(texts) and _are_parts(parts) else None
 
 
-def _split(texts: list[str]) -> list[list[Raw]] | None:
-    """The same, each part as the text it is."""
-    joined = "[[" + "],[".join(texts) + "]]"
+def _split(texts: list[str]) -> list[list[str]] | None:
+    """The same, each part as the text it is. Where a part has what stands between them in it, the counts differ."""
     try:
-        msgspec.json.decode(joined, type=list[list[_Typed]])
-        parts = msgspec.json.decode(joined, type=list[list[Raw]])
+        typed = msgspec.json.decode("[[" + "],[".join(texts) + "]]", type=list[list[_Typed]])
     except (msgspec.MsgspecError, RecursionError, UnicodeError):
         return None
-    return parts if len(parts) == len(texts) else None
+    parts = [text.split(_BETWEEN) if text else [] for text in texts]
+    return parts if list(map(len, typed)) == list(map(len, parts)) else None
 
 
 class _Typed(msgspec.Struct):
@@ -184,7 +184,7 @@ def _joined(tx: Tx, session_id: str, head: HeadRow, parts_of: _PartsOf) -> _Join
     if head.turn_id is None or head.relation == "fork":
         return None
     lines = _Lines(tx, head.turn_id)
-    found = tx.all(Q.whole_messages, session=session_id)
+    found = tx.all(Q.whole_messages, session=session_id, between=_BETWEEN)
     stored = {ref: (role, text, parts, at) for ref, role, text, parts, at in found}
     if not lines.is_clear or not lines.refs <= stored.keys() or len(lines.refs) != len(lines.messages):
         return None
@@ -218,7 +218,7 @@ class _Joined(NamedTuple):
             self.lines, self.rows, self.parts, strict=True
         ):
             message = Message(ref, client_id, role, text, at, turn_id)
-            message.parts = [bytes(part).decode() for part in parts]
+            message.parts = parts
             found.append(message)
         return found
 

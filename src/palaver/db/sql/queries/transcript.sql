@@ -45,9 +45,9 @@ SELECT path.id, (SELECT coalesce(group_concat(
   FROM path ORDER BY path.depth;
 
 -- name: whole_messages
--- Messages with the texts of their parts joined by commas. The engines spell the aggregate differently.
+-- Messages with the texts of their parts joined (`between`: a comma, and blanks that hardly anybody writes).
 SELECT m.id, m.role, m.metadata_json,
-       (SELECT group_concat(only_text(data_json), ',') FROM (
+       (SELECT group_concat(only_text(data_json), :between) FROM (
            SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index") parts), m.created_at
   FROM chat_messages m WHERE m.session_id = :session;
 
