@@ -150,6 +150,7 @@ def commit(
     parent_id: str | None,
     entries: Sequence[Entry] = (),
     turn_id: str | None = None,
+    base_revision: int | None = None,
     kind: str = "turn",
     status: str = "completed",
     thread: Thread | None = None,
@@ -165,10 +166,13 @@ def commit(
     new = usage_of(messages)
     usage = new if counted is NOTHING else new + counted
     answer = last_answer(messages) or (_last_listed_answer(tx, entries) if entries else None)
+    revision, after = head.revision if base_revision is None else base_revision, _thread(before, kind, listed, usage)
+    # fmt: off
     sealed = Sealed(
-        *(turn_id, session_id, parent_id, head.revision, head.event_seq, kind, status, head.last_at),
-        *(_thread(before, kind, listed, usage), answer, usage, 0.0, facts or {}),
+        turn_id, session_id, parent_id, revision, head.event_seq, kind, status, head.last_at, after, answer, usage,
+        0.0, facts or {},
     )
+    # fmt: on
     _record(tx, sealed, None)
     if new is not NOTHING:
         counting.refuse_overflow(tx, session_id, before, counted, new)

@@ -46,16 +46,18 @@ def commit(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, *, caref
     thread, link = runtime.head_cache.find(tx, session_id, head.turn_id, head.event_seq - 1)
     turn = seal.commit(
         tx,
-        head._replace(revision=head.revision - 1),
+        head,
         messages,
         parent_id=head.turn_id,
+        base_revision=head.revision - 1,  # it has moved already
         turn_id=turn_id,
         status=seal.status_of(messages),
         thread=thread,
         facts=options.in_force(rules),
     )
-    seal.touch(tx, session_id, turn.facts, now_ms())
-    link = heads.Moved(head._replace(turn_id=turn_id), head.turn_id, link).log(tx, "seal")
+    now = now_ms()
+    seal.touch(tx, session_id, turn.facts, now)
+    link = heads.log(tx, session_id, head.event_seq, "seal", turn_id, head.revision, now, link=link)
     # Nobody else ever has this turn: if the commit fails, no head stands on it, and the entry is never used.
     runtime.head_cache.put(session_id, CachedHead(turn_id, head.event_seq, link, turn.thread))
     return turn.info()
