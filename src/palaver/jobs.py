@@ -44,7 +44,8 @@ class Flush:
         if failures:
             waits.append(AGAIN)
         if waits:
-            self._at = monotonic() + min(waits)
+            again = monotonic() + min(waits)
+            self._at = again if self._at is None else min(self._at, again)  # a turn may have asked meanwhile
         if failures:
             raise ExceptionGroup("chunks that are held back were not written", failures)
 
@@ -77,7 +78,7 @@ class Trim:
         self._at = monotonic()
 
     def later(self) -> bool:
-        """A turn was sealed. False: a trim is due in any case."""
+        """A turn was sealed: schedule a trim. False: one is scheduled already."""
         if self._at is not None:
             return False
         self._at = monotonic() + self._after
@@ -100,7 +101,7 @@ class Trim:
 
 
 class Recover:
-    """Seals, now and then, what writers left open that died; their chunks are trimmed like others."""
+    """Every `recover_every` seconds: seals the turns whose writer died. Their chunks are trimmed like others."""
 
     def __init__(self, recover: Callable[[], object], every: float | None, trim: Trim) -> None:
         self._recover = recover

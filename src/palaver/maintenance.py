@@ -1,7 +1,7 @@
 """Maintenance of a store: a list of jobs, in a thread of its own that starts with the first turn and ends with close.
 
 A job says in how many seconds it is due, and is run then. What cannot be done now (the disk is full, somebody holds the
-lock) is tried again later, and keeps no other job waiting; whoever needs it done meets the same error where it matters.
+lock) is tried again later, after the other jobs; whoever needs it done meets the same error where it matters.
 """
 
 from __future__ import annotations

@@ -54,6 +54,7 @@ class Store:
         self.readonly, self.notes = engine.readonly, engine.notes
         self._trim_after = trim_after
         self._engine = engine
+        policy = SavePolicy(save_on, save_buffer_ms, save_buffer_size)  # refused before anything is written
         self.db = _keeping(engine, events)
         self._owner = Owner(engine.life)
         self._runtime = Runtime(self._owner.is_dead)
@@ -62,7 +63,7 @@ class Store:
         self._closed, self._pid = False, os.getpid()
         trim = jobs.Trim(trim_slices.Slices(self.db, trim_after), trim_after)
         recover = jobs.Recover(self.recover, recover_every, trim)
-        self._turns = OpenTurns(self, SavePolicy(save_on, save_buffer_ms, save_buffer_size), trim)
+        self._turns = OpenTurns(self, policy, trim)
         self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), trim, recover])
         if not self.readonly:
             self._recover_at_opening()

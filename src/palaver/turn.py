@@ -217,7 +217,7 @@ class Turn:
         with self._lock:
             recorder = changes.compact(self._recorder, self._runtime, said, where)
             self._end()
-            turn = Turn(self._runtime, recorder, on_end=self._on_end, on_begin=self._on_begin)
+            turn = Turn(self._runtime, recorder, on_end=self._on_end, on_begin=self._on_begin, resumed=self._resumed)
             if self._on_begin:
                 self._on_begin(turn)
             return turn

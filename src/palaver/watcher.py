@@ -112,16 +112,18 @@ class Watcher:
 
     def _run(self) -> None:
         while self._is_wanted():
+            mine: Watch | None = None
             try:
-                with self._db.watch() as watch:
-                    self._watch_with(watch)
+                with self._db.watch() as mine:
+                    self._watch_with(mine)
             except StoreClosed:
                 self._ended.set()
                 self.wake_all()
             except Exception as error:  # the thread must not end: followers rely on it
                 self._put_off(error)
-            finally:
-                self._watch = None
+            finally:  # a thread that was started meanwhile may have a watch of its own there
+                if self._watch is mine:
+                    self._watch = None
 
     def _watch_with(self, watch: Watch) -> None:
         self._watch, self._failures = watch, 0

@@ -27,9 +27,12 @@ def on_demand(room: str, elsewhere: Mapping[str, str] = _NONE) -> Callable[[str]
 
         if name.startswith("_"):
             raise AttributeError(f"module {room!r} has no attribute {name!r}")
+        wanted = elsewhere.get(name, f"{room}.{name}")
         try:
-            module = import_module(elsewhere.get(name, f"{room}.{name}"))
+            module = import_module(wanted)
         except ModuleNotFoundError as error:
+            if error.name != wanted:  # a package that the module needs is missing
+                raise
             raise AttributeError(f"module {room!r} has no attribute {name!r}") from error
         except OSError as error:
             if error.errno in (EMFILE, ENFILE):

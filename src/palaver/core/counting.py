@@ -46,7 +46,7 @@ def check_metadata(value: dict[str, Any]) -> None:
 
 
 def refuse_overflow(tx: Tx, session_id: str, thread: Thread, before: Usage, more: Usage) -> None:
-    """Tokens that come to a turn which has had some: the sums of its path and of its session must hold them."""
+    """Refuse usage that would overflow the sums of the turn's path or of its session; `before` is what it has."""
     if sum((thread.tokens, *before.counts(), *more.counts())) > MOST:
         raise BadValue(f"the tokens of this path would be more than {MOST:,}; check what was counted")
     if sum(more.counts()) > _LARGE:

@@ -1,7 +1,7 @@
 """A cache of the heads that this process moved last: what the next turn hangs on, so that it need not be read again.
 
-An entry is never stale: a sealed turn does not change, and an entry is used only if the head still stands on its turn,
-as the numbers of the session say.
+An entry is never out of date: a sealed turn does not change, and an entry is used only if the head still stands on its
+turn, as the numbers of the session say.
 """
 
 from __future__ import annotations
@@ -18,7 +18,7 @@ _MANY = 10_000
 
 
 class FastPathMissed(Exception):
-    """Something needs a closer look; nothing of this transaction may stay."""
+    """The fast path does not apply: the transaction is rolled back, and the handle calls the verb again `carefully`."""
 
 
 class CachedHead(NamedTuple):
@@ -57,7 +57,7 @@ class HeadCache:
 
 
 def _thread_of(tx: Tx, turn_id: str | None) -> Thread:
-    """A head that points nowhere needs a closer look."""
+    """Where the head points at a turn that is not there, the careful way mends it."""
     try:
         return heads.thread_of(tx, turn_id)
     except TurnNotFound:

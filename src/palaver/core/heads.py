@@ -30,7 +30,7 @@ def lock(tx: Tx, session_id: str, *, timestamps: int = 1, events: int = 1, previ
 
 
 def flushed(tx: Tx, head: Head) -> Head:
-    """The same head, after everything that waits was sent: if a row cannot be written, it shows here."""
+    """Run the deferred statements now, so that their errors are raised here; the same head."""
     tx.all(Q.read_head, session=head.session_id)
     return head
 

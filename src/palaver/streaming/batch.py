@@ -1,4 +1,4 @@
-"""Chunks of many turns in one transaction: what a process does whose streams all wait for the same thread.
+"""Chunks of many turns in one transaction: for asyncio, where one thread writes what many tasks stream.
 
 Each chunk ends as if its turn had written it alone; an error of one is not an error of the others, unless it is the
 store's.

@@ -1,7 +1,7 @@
 """Changes of an open turn that are no chunks: usage, results from outside, waiting, the seal.
 
-Each is one transaction of the turn's writer: `recorder.writing()`, and first `writer.renumber`, which asks whether the
-turn is still ours and takes the numbers that follow.
+Each is a transaction of the turn's writer (`recorder.writing()`). What writes an event or a row first calls
+`writer.renumber`: it locks the session's numbers, and raises if the turn has another writer by now.
 """
 
 from __future__ import annotations

@@ -62,7 +62,8 @@ class ChunkWriter:
                 self.renumber(tx, Q.where_turn_stands)
 
     def renumber(self, tx: Tx, query: Query = Q.take_turn) -> None:
-        """A chunk was not taken: the turn is not ours any more, or another turn used the number."""
+        """Read the newest number of the session; TurnSealed if the turn has another writer by now. By default under the
+        session's lock: then the numbers that follow are this transaction's."""
         found = tx.one(query, turn=self.state.id, session=self.state.session_id)
         _, sealed_at, fence, event_seq, _, last = found or (None,) * 6
         if found is None or sealed_at is not None or fence != self.state.fence:

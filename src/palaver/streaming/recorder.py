@@ -6,7 +6,7 @@ part ends; so the cost of a chunk stays flat. What another program may see is at
 never are. With `step` and `turn` chunks are folded at once and held back until they are due (see save_policy.py).
 
 It holds the state of the turn in memory. After a write that failed the rows are the truth: the state is stale, and read
-again before the next verb. `_writing` says so, for every transaction.
+again before the next verb. `_or_stale` marks it, in every transaction.
 """
 
 from __future__ import annotations
@@ -100,7 +100,7 @@ class Recorder:
         self._keep_one(items)
 
     def _open_for_chunks(self) -> None:
-        """Something is not as it mostly is: the state is asked for again, or the chunk refused."""
+        """The state is stale, has a gap or has ended: read it again, and refuse the chunk if the turn takes none."""
         self.refresh()
         self.refuse_ended()
         self._refuse_gap()
@@ -214,7 +214,8 @@ class Recorder:
         try:
             touched = [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items]
         except PalaverError:
-            self._is_stale = len(items) > 1
+            if len(items) > 1:  # the fold has some of them
+                self._is_stale = True
             raise
         if not self._policy.at_once:
             self._hold(items, touched)

@@ -22,7 +22,7 @@ class LooseMessage(NamedTuple):
 
 
 def find(tx: Tx, session_id: str, since: int = 0) -> list[LooseMessage]:
-    return visible(tx.all(Q.loose_messages, session=session_id, since=since))
+    return _visible(tx.all(Q.loose_messages, session=session_id, since=since))
 
 
 def find_recent(tx: Tx, head: Head) -> list[LooseMessage]:
@@ -32,13 +32,13 @@ def find_recent(tx: Tx, head: Head) -> list[LooseMessage]:
 
 def find_after(tx: Tx, session_id: str, watermark: int) -> list[LooseMessage]:
     """Those among a few rows, of all sessions, that came after a watermark."""
-    return visible(tx.all(Q.loose_after, session=session_id, watermark=watermark))
+    return _visible(tx.all(Q.loose_after, session=session_id, watermark=watermark))
 
 
-def visible(rows: list[Row]) -> list[LooseMessage]:
-    """What nothing hides, in order. A row whose id is no text is nobody's to name: verify does."""
+def _visible(found_rows: list[Row]) -> list[LooseMessage]:
+    """What nothing hides, in order. A row whose id is not text is skipped; verify reports it."""
     found: list[LooseMessage] = []
-    for message_id, role, text, created_at in rows:
+    for message_id, role, text, created_at in found_rows:
         if isinstance(message_id, str) and not metadata.is_out_of_sight(damage.as_json(text)):
             at = damage.as_time(created_at, found[-1].created_at if found else 0)
             found.append(LooseMessage(message_id, damage.as_text(role), text, at))
@@ -57,7 +57,7 @@ def glance(tx: Tx, head: Head, glances: ScanLog) -> list[LooseMessage]:
     elif 0 <= watermark - last.watermark <= FEW:
         found = find_after(tx, head.session_id, last.watermark)
     else:
-        found = visible(tx.all(Q.loose_in_session_after, session=head.session_id, watermark=last.watermark))
+        found = _visible(tx.all(Q.loose_in_session_after, session=head.session_id, watermark=last.watermark))
     if not found:
         glances.done(head.session_id, None, watermark)
     return found

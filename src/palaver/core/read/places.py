@@ -31,7 +31,8 @@ def find(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
         return _after(tx, shown.turn_id, shown.parent_id, wanted, is_sealed=shown.sealed_at is not None)
     turn_id, message_id = find_message(tx, head, wanted, on_path=on_path, in_tail=not on_path)
     turn = rows.place_of_turn.one(tx, turn=turn_id)
-    assert turn is not None
+    if turn is None:  # of a queued message that was taken back
+        raise MessageNotFound(wanted, "it never had a place in the tree")
     return _after(tx, turn_id, turn.parent_id, message_id, is_sealed=turn.sealed_at is not None)
 
 

@@ -154,16 +154,21 @@ def _place(names: list[str], wanted: str) -> int:
 def read(tx: Tx, session_id: str, window: Window | None = None) -> list[Message]:
     """The transcript as it stands now."""
     head = rows.head.one(tx, session=session_id)
+    joined = _joined(tx, session_id, head, _split) if head is not None and head.deleted_at is None else None
+    if joined is None:
+        messages = _read_carefully(tx, session_id, head)
+    else:
+        messages = joined.messages() if joined.is_all else joined.messages() + read_tail(tx, session_id)
+    return messages if window is None else window.cut(messages)
+
+
+def _read_carefully(tx: Tx, session_id: str, head: HeadRow | None) -> list[Message]:
     if head is None:
         sessions.require(tx, session_id)
-        messages = read_loose(tx, session_id)
-    elif head.deleted_at is not None:
-        messages = []
-    else:
-        joined = _joined(tx, session_id, head, _split)
-        path = read_path(tx, head.turn_id) if joined is None else joined.messages()
-        messages = path if joined is not None and joined.is_all else path + read_tail(tx, session_id)
-    return messages if window is None else window.cut(messages)
+        return read_loose(tx, session_id)
+    if head.deleted_at is not None:
+        return []
+    return read_path(tx, head.turn_id) + read_tail(tx, session_id)
 
 
 def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
@@ -171,7 +176,7 @@ def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
     head = rows.head.one(tx, session=session_id)
     joined = _joined(tx, session_id, head, _decoded) if head is not None and head.deleted_at is None else None
     if joined is None:
-        return as_ui(read(tx, session_id))
+        return as_ui(_read_carefully(tx, session_id, head))
     return joined.ui() if joined.is_all else joined.ui() + as_ui(read_tail(tx, session_id))
 
 

@@ -13,13 +13,13 @@ from ..turn import seal
 from ..turn.open_turn import OpenTurn
 
 
-def land(tx: Tx, runtime: Runtime, turn: OpenTurn, status: str, newest: int) -> CachedHead | None:
+def land(tx: Tx, runtime: Runtime, turn: OpenTurn, status: str, newest: int | None = None) -> CachedHead | None:
     """Seal a turn and move the head to it; what the caller caches once that is committed. None: somebody else moved the
     head first, and nothing was written. `newest` is the number of the last event that the turn's writer knows."""
     moved = heads.seal(tx, turn.session_id, turn.id, expected=turn.base_revision, fence=turn.fence)
     if moved is None:
         return None
-    if moved.head.event_seq <= newest:
+    if newest is not None and moved.head.event_seq <= newest:
         raise chunks_are_gone(turn.id)
     sealed = seal.freeze(tx, turn, status, adopt.scan(tx, moved.head, runtime.scans))
     seal.touch(tx, turn.session_id, turn.facts, now_ms())

@@ -1,8 +1,8 @@
 """Preflight: what every verb that may move a head does first, under the session's lock.
 
-Dead turns are recovered and loose rows adopted; then `expected` is compared, so that a race is told also when the other
-one died or was no Palaver. A caller who is told finds that work done: the transaction is committed, and the conflict
-raised afterwards. Waiting turns are closed if the user moves on. Any other refusal takes all of this back.
+Dead turns are recovered and loose rows adopted; then `expected` is compared, so that the caller gets HeadConflict
+also when the other writer died or is another program. That work stays done then: the transaction is committed, and the
+conflict raised afterwards. Waiting turns are closed if the user moves on. Any other refusal takes all of this back.
 """
 
 from __future__ import annotations
@@ -65,7 +65,7 @@ def _after_what_was_read(
     *,
     moving_on: bool,
 ) -> Head:
-    """The caller's word follows what it read; rows of other programs that came since come behind it."""
+    """The caller's messages come right after the revision it named; loose rows that came since get a later time."""
     before = heads.lock(tx, session_id, timestamps=0, events=0)
     if moving_on and before.open_turns:
         closed = recovery.close_waiting(tx, before, runtime.is_dead, alone=True)

@@ -38,7 +38,7 @@ def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
     others = [turn for turn in opened if turn not in dead]
     busy = any(turn.base_revision == head.revision and turn.status != "pending" for turn in others)
     for turn in dead:
-        with _naming(head.session_id, turn.id, turn.fence):
+        with naming(head.session_id, turn.id, turn.fence):
             if turn.response_id is None and _give_back(tx, head, turn.id, turn.fence):
                 head = heads.lock(tx, head.session_id, timestamps=0)
             elif turn.base_revision != head.revision:
@@ -53,7 +53,7 @@ def _give_back(tx: Tx, head: Head, turn_id: str, fence: int) -> bool:
 
 
 @contextmanager
-def _naming(session_id: str, turn_id: str, fence: int) -> Iterator[None]:
+def naming(session_id: str, turn_id: str, fence: int) -> Iterator[None]:
     """Whatever is wrong with the rows of a turn that is to be sealed, the error says which turn it is. An error of the
     store itself (busy, full, gone), or of another noun, is none of the turn's."""
     try:
@@ -99,7 +99,7 @@ def close_waiting(tx: Tx, head: Head, is_dead: IsDead, *, alone: bool = False) -
     for turn in opened:
         if turn.status != "waiting":
             continue
-        with _naming(head.session_id, turn.id, turn.fence):
+        with naming(head.session_id, turn.id, turn.fence):
             if turn.base_revision == head.revision:
                 head = finish(tx, head, turn.id, "completed", kind="seal", reason="the user moved on", alone=alone)
             else:

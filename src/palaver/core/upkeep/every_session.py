@@ -6,11 +6,17 @@ settled does not take back what was done in the others. These functions take the
 
 from __future__ import annotations
 
-from ...db.engine import Database
+from collections.abc import Callable
+from functools import partial
+from typing import TypeVar
+
+from ...db.engine import Database, Tx
 from ...errors import TurnUnsealable
 from .. import rows, verbs
 from ..runtime import Runtime
 from . import owners
+
+T = TypeVar("T")
 
 
 def recover(db: Database, runtime: Runtime) -> int:
@@ -18,17 +24,16 @@ def recover(db: Database, runtime: Runtime) -> int:
     with db.read() as tx:
         found = {turn.session_id for turn in owners.abandoned(tx, runtime.is_dead)}
     for session_id in sorted(found):
-        _recover(db, runtime, session_id)
+        _in(db, partial(verbs.preflight.settle_dead, runtime=runtime, session_id=session_id))
     return len(found)
 
 
-def _recover(db: Database, runtime: Runtime, session_id: str) -> None:
-    """One turn that cannot be sealed stops neither the others nor whoever opens the store."""
+def _in(db: Database, work: Callable[[Tx], T]) -> T:
+    """One session. A turn that cannot be sealed stops neither the others nor whoever opens the store."""
     while True:
         try:
             with db.write(hard=True) as tx:
-                verbs.preflight.settle_dead(tx, runtime, session_id)
-            return
+                return work(tx)
         except TurnUnsealable as stuck:
             set_aside(db, stuck)
 
@@ -45,6 +50,6 @@ def adopt(db: Database, runtime: Runtime) -> int:
         found = [row.session_id for row in rows.sessions_with_loose_rows.all(tx)]
     moved = 0
     for session_id in found:
-        with db.write(hard=True) as tx:
-            moved += verbs.preflight.settle_open(tx, runtime, session_id, everywhere=True)
+        settle = partial(verbs.preflight.settle_open, runtime=runtime, session_id=session_id, everywhere=True)
+        moved += _in(db, settle)
     return moved

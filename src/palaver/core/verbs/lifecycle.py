@@ -41,10 +41,11 @@ def delete(tx: Tx, runtime: Runtime, session_id: str) -> None:
     if head.deleted_at is not None:
         raise SessionNotFound(session_id)
     for turn in rows.open_turns.all(tx, session=session_id):
-        if turn.status == "pending":
-            requeue.entomb(tx, head, turn.id)
-        else:
-            head = recovery.abandon(tx, head, turn.id, "aborted")
+        with recovery.naming(session_id, turn.id, turn.fence):
+            if turn.status == "pending":
+                requeue.entomb(tx, head, turn.id)
+            else:
+                head = recovery.abandon(tx, head, turn.id, "aborted")
     preflight.settle(tx, runtime, head, everywhere=True)
     head = heads.lock(tx, session_id, timestamps=0)
     moves.move_head(tx, head, None, kind="delete", reason=None)

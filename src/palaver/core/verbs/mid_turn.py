@@ -30,7 +30,7 @@ def compact(
     owner = row.owner if row else None
     heads.lock(tx, turn.session_id, timestamps=0)  # numbers go on after those of the chunks that are taken back
     rest = cut_back(tx, turn)
-    if landing.land(tx, runtime, turn, "completed", turn.begin_seq) is None:
+    if landing.land(tx, runtime, turn, "completed") is None:
         return None
     head = heads.lock(tx, turn.session_id, timestamps=1)
     summary = compaction.write(tx, head, said, compaction.scope(tx, head, keep_from))

@@ -68,15 +68,25 @@ def _shown(tx: Tx, turn_id: str) -> list[dict[str, Any]]:
     return [message.ui() for message in transcript.read_turn(tx, turn_id)]
 
 
+def _known(tx: Tx, session_id: str, key: str, content: bytes) -> Place | None:
+    known = rows.queued.one(tx, session=session_id, id=key)
+    if known is None:
+        return None
+    if known.payload != content:
+        raise QueueConflict(session_id, key)
+    return Place(key, known.turn_id, known.queued_at)
+
+
 def _enqueue(tx: Tx, session_id: str, message: NewMessage, facts: TurnFacts) -> Place:
     exact_json.check({"as_sent": facts})  # as they are kept while the turn runs: what could not be claimed is not taken
     key, content = message.client_id or message.id, triggers.payload([message])
-    known = rows.queued.one(tx, session=session_id, id=key)
+    known = _known(tx, session_id, key, content)
     if known is not None:
-        if known.payload != content:
-            raise QueueConflict(session_id, key)
-        return Place(key, known.turn_id, known.queued_at)
+        return known
     head = heads.lock(tx, session_id, timestamps=1)
+    known = _known(tx, session_id, key, content)  # another process may have sent the same while this one waited
+    if known is not None:
+        return known
     heads.refuse_gone(head)
     preflight.refuse_closed(head)
     turn_id = ids.mint(ids.TURN)
@@ -107,8 +117,8 @@ def claim(
     owner: str,
 ) -> OpenTurn | None:
     """Begin the first message in line, or the one that is named. None: nothing waits."""
+    _recover_first(tx, runtime, session_id)
     facts = options.of_session(tx, session_id)
-    _look_around(tx, runtime, session_id)
     if expected is not None:
         preflight.refuse_moved(tx, runtime, session_id, expected)
     first = rows.pending.one(tx, session=session_id) if key is None else _named(tx, session_id, key)
@@ -120,8 +130,9 @@ def claim(
     return turn
 
 
-def _look_around(tx: Tx, runtime: Runtime, session_id: str) -> None:
-    """What a dead process had begun waits again before anybody looks what waits. Changes nothing else."""
+def _recover_first(tx: Tx, runtime: Runtime, session_id: str) -> None:
+    """Lock the session, so that nobody else claims or cancels what this transaction reads; then recover, so that a
+    message that a dead process had claimed is pending again."""
     stamps = rows.session_stamps.one(tx, session=session_id)
     if stamps is None:
         raise SessionNotFound(session_id)
@@ -129,8 +140,9 @@ def _look_around(tx: Tx, runtime: Runtime, session_id: str) -> None:
         raise SessionDeleted(session_id)
     if stamps.archived_at is not None:
         raise SessionArchived(session_id)
+    head = heads.lock(tx, session_id, timestamps=0)
     if has_dead(tx, session_id, runtime.is_dead):
-        recovery.recover(tx, heads.lock(tx, session_id, timestamps=0), runtime.is_dead)
+        recovery.recover(tx, head, runtime.is_dead)
 
 
 def _named(tx: Tx, session_id: str, key: str) -> QueuedRow:
@@ -157,7 +169,7 @@ def _begin(tx: Tx, head: Head, turn_id: str, owner: str, given: TurnFacts) -> Op
     if told:
         facts["metadata"] = told
     facts["as_sent"] = sent
-    tx.run(
+    claimed = tx.run(
         Q.claim_turn,
         turn=turn_id,
         parent=head.turn_id,
@@ -170,6 +182,8 @@ def _begin(tx: Tx, head: Head, turn_id: str, owner: str, given: TurnFacts) -> Op
         thread_messages=thread.messages,
         facts=exact_json.encode(facts),
     )
+    if claimed != 1:
+        raise MessageFired(turn_id, turn_id)
     tx.defer(Q.count_claim, turn=turn_id)
     for message_id, text in tx.all(Q.home_messages_of_turn, turn=turn_id, session=head.session_id):
         said = metadata.unqueue(text)
@@ -182,7 +196,7 @@ def _begin(tx: Tx, head: Head, turn_id: str, owner: str, given: TurnFacts) -> Op
 
 def cancel(tx: Tx, runtime: Runtime, session_id: str, key: str) -> bool:
     """Take a message back. False: it was cancelled before. What was fired cannot be."""
-    _look_around(tx, runtime, session_id)
+    _recover_first(tx, runtime, session_id)
     queued = rows.queued.one(tx, session=session_id, id=key)
     if queued is None:
         raise MessageNotFound(key, "queue() lists what waits")

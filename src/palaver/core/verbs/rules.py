@@ -11,13 +11,15 @@ from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadRule, SessionNotFound
 from .. import damage, heads
+from ..read.heads import Head
 from ..runtime import Runtime
 from ..settle import preflight
 from ..turn import open_turn
 
 
 def stored(tx: Tx, session_id: str) -> list[Any]:
-    """What another program put among them stays; a column that is no list is not ours to replace, nor to answer by."""
+    """The rules as they are, with what another program put among them. A column that is no list is refused: it is
+    neither replaced nor evaluated."""
     row = tx.one(Q.get_permissions, session=session_id)
     if row is None:
         raise SessionNotFound(session_id)
@@ -33,28 +35,29 @@ def stored(tx: Tx, session_id: str) -> list[Any]:
 
 def add(tx: Tx, _: Runtime, session_id: str, rule: dict[str, Any]) -> dict[str, Any]:
     """A rule for this session; the one that is there, if it says the same."""
+    head = heads.lock(tx, session_id, timestamps=0)  # before the rules are read: others may be adding theirs
     rules = stored(tx, session_id)
     known = next((each for each in rules if isinstance(each, dict) and _same(each, rule)), None)
     if known is not None:
         return dict(known)
     rule.setdefault("added_at", now_ms())
-    _write(tx, session_id, [*rules, rule], "permit", rule)
+    _write(tx, head, [*rules, rule], "permit", rule)
     return rule
 
 
 def remove(tx: Tx, _: Runtime, session_id: str, wanted: dict[str, str]) -> int:
     """Take away the rules that say all of this; how many."""
+    head = heads.lock(tx, session_id, timestamps=0)
     rules = stored(tx, session_id)
     kept = [rule for rule in rules if not isinstance(rule, dict) or not wanted.items() <= rule.items()]
     if len(kept) < len(rules):
-        _write(tx, session_id, kept, "revoke", wanted)
+        _write(tx, head, kept, "revoke", wanted)
     return len(rules) - len(kept)
 
 
-def _write(tx: Tx, session_id: str, rules: Sequence[Any], kind: str, data: dict[str, Any]) -> None:
-    head = heads.lock(tx, session_id, timestamps=0)
+def _write(tx: Tx, head: Head, rules: Sequence[Any], kind: str, data: dict[str, Any]) -> None:
     preflight.refuse_closed(head)
-    tx.defer(Q.set_permissions, session=session_id, permissions=exact_json.encode([*rules]), now=now_ms())
+    tx.defer(Q.set_permissions, session=head.session_id, permissions=exact_json.encode([*rules]), now=now_ms())
     open_turn.record_event(tx, head, kind, None, data)
 
 

@@ -18,7 +18,7 @@ from ..turn.open_turn import OpenTurn
 from .begin import NewTurn
 
 
-class Fork(NamedTuple):
+class SiblingPlace(NamedTuple):
     """Where a sibling begins: its parent, the entries before the message, the id the client knows the message by."""
 
     parent_id: str | None
@@ -43,7 +43,8 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given:
         one.client_id = one.client_id or place.known_as
     old = head.turn_id
     heads.move(tx, head, place.parent_id, kind="begin", reason="edit" if messages else "regenerate")
-    head = heads.lock(tx, session_id, timestamps=len(messages))
+    # The times were reserved before: loose rows that the caller has not read were put behind them.
+    head = heads.lock(tx, session_id, timestamps=0)._replace(last_at=head.last_at)
     options.keep_prompt(tx)
     facts = options.of_session(tx, session_id)
     turn = open_turn.begin(tx, head, messages, owner=given.owner, facts=facts, references=place.before)
@@ -52,17 +53,17 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given:
     return turn
 
 
-def _place(tx: Tx, head: Head, message: str | None, *, editing: bool) -> Fork:
+def _place(tx: Tx, head: Head, message: str | None, *, editing: bool) -> SiblingPlace:
     if message is None:
         said = _last_said(tx, head)
         message = _last_answer(tx, said)
         if message is None:  # asked, never answered: the same question again
-            return Fork(_parent(tx, said), entries.of_turn(tx, said), None)
+            return SiblingPlace(_parent(tx, said), entries.of_turn(tx, said), None)
     turn_id, message = places.find_message(tx, head, message, on_path=True, in_tail=True)
     _refuse_role(tx, turn_id, message, editing=editing)
     listed = entries.of_turn(tx, turn_id)
     start = entries.start_of_message(listed, message)
-    return Fork(_parent(tx, turn_id), listed[:start], listed[start].client_id or message)
+    return SiblingPlace(_parent(tx, turn_id), listed[:start], listed[start].client_id or message)
 
 
 def _refuse_role(tx: Tx, turn_id: str, message: str, *, editing: bool) -> None:

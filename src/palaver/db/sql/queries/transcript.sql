@@ -48,7 +48,7 @@ SELECT path.id, (SELECT coalesce(group_concat(
 -- Messages with the texts of their parts joined (`between`: a comma, and blanks that hardly anybody writes).
 SELECT m.id, m.role, m.metadata_json,
        (SELECT group_concat(only_text(data_json), :between) FROM (
-           SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index") parts), m.created_at
+           SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index", p.id) parts), m.created_at
   FROM chat_messages m WHERE m.session_id = :session;
 
 -- name: turn_rows
