@@ -1,0 +1,26 @@
+"""A session with a turn that cannot be sealed is deleted, and adopted around, all the same."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import palaver
+
+from ..tools.sql import writing
+
+
+def damaged(path: Path) -> tuple[palaver.Store, palaver.Session]:
+    store = palaver.open(path)
+    session = store.sessions.create("coder")
+    turn = session.turn("Hello?")
+    turn.write({"type": "text-start", "id": "1"})
+    with writing(str(path)) as db:
+        db.execute("UPDATE turns SET facts_json = '7'")
+    return store, session
+
+
+def test_a_session_whose_open_turn_is_damaged_can_be_deleted(tmp_path: Path) -> None:
+    store, session = damaged(tmp_path / "talks.db")
+    session.delete()
+    assert store.sessions.list().sessions == []
+    assert {problem.rule for problem in store.verify()} <= {"aside", "facts"}
