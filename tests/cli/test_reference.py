@@ -70,7 +70,7 @@ def test_a_change_to_a_command_would_be_seen(monkeypatch: pytest.MonkeyPatch) ->
 @pytest.mark.parametrize("name", COMMANDS)
 def test_every_command_has_help_with_an_example_json_and_a_summary(name: str) -> None:
     found = command(name)
-    text = found.get_help(click.Context(found, info_name=name))
+    text = found.get_help(click.Context(found, info_name=name, help_option_names=["-h", "--help"]))
     assert re.search(r"Examples?:\n +\S*.*palaver " + name, text), text
     assert "--json" in text
     assert ("--store" in text) is (name not in ("demo", "completion", "copy", "space"))

@@ -33,7 +33,7 @@ MODULES: dict[str, ModuleType] = {
     "aio": aio,
     "exports": exports,
 }
-INSIDE = {"Store": {"db", "room", "owner", "track", "path"}}  # for the layers above, not for users
+INSIDE = {"Store": {"db", "path"}}  # for the layers above, not for users
 SPECIAL = {
     "Sessions": ("__iter__",),
     "Recording": ("__iter__",),

@@ -22,8 +22,10 @@ LAYERS = [
         *("turn", "session", "session_rules", "sessions", "store", "recording", "aio", "copying", "directory"),
         *("opening", "open_turns", "liveness", "jobs", "maintenance", "watcher", "__init__"),
     },
+    {"dialects"},
     {"cli", "testing", "__main__"},
 ]
+HANDLES = LAYERS[-3] | {"model", "errors", "base"}  # what a dialect may import
 CORE = [
     {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "rows"},
     {"read", "runtime", "head_cache"},
@@ -73,6 +75,8 @@ def arrows_up(name: str, source: str, *, is_package: bool = False) -> list[str]:
     found = []
     for other in imports(name, source, is_package=is_package):
         mine, theirs = name.split("."), other.split(".")
+        for room in (mine[0], theirs[0]):
+            assert room in LEVEL, f"{room} is a new room: put it into LAYERS here, and into docs/architecture.md"
         if LEVEL[theirs[0]] > LEVEL[mine[0]]:
             found.append(f"{mine[0]} → {theirs[0]}")
         elif mine[0] == theirs[0] == "core" and len(theirs) > 1 and CORE_LEVEL[theirs[1]] > CORE_LEVEL[mine[1]]:
@@ -90,6 +94,18 @@ def test_an_arrow_that_points_up_is_seen() -> None:
     assert arrows_up("base.ids", "from ..aisdk import folding") == ["base → aisdk"]
     assert arrows_up("core.read.planted", "from ..turn import seal") == ["core.read → core.turn"]
     assert arrows_up("core.turn.planted", "from ..verbs.begin import begin") == ["core.turn → core.verbs"]
+
+
+def below_the_handles(name: str, source: str) -> list[str]:
+    """What a dialect imports that is not for it."""
+    return [other for other in imports(name, source) if other.split(".")[0] not in HANDLES | {"dialects"}]
+
+
+def test_a_dialect_speaks_only_to_the_handles() -> None:
+    for name, path in MODULES.items():
+        if name.startswith("dialects."):
+            assert below_the_handles(name, path.read_text()) == [], name
+    assert below_the_handles("dialects.planted.reader", "from ...core.read import turns") == ["core.read.turns"]
 
 
 def reached(name: str) -> set[str]:

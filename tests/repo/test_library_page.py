@@ -12,7 +12,7 @@ from palaver.session_rules import SessionRules
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "library.md").read_text()
 SECTIONS = {"Store": palaver.Store, "Sessions": palaver.Sessions, "Session": palaver.Session, "Turn": palaver.Turn}
-INSIDE = {"Store": {"db", "room", "owner", "track", "path"}}  # for the layers above, not for users
+INSIDE = {"Store": {"db", "path"}}  # for the layers above, not for users
 
 
 def section(name: str) -> str:
