@@ -21,7 +21,10 @@ from pathlib import Path
 from types import FrameType
 from typing import IO, Any
 
+import click
+
 from palaver.cli import main
+from palaver.cli.program import COMMANDS, cli
 
 Answer = tuple[int, bytes, bytes]
 STREAMS: dict[str, dict[str, Any]] = {
@@ -50,6 +53,10 @@ def run(args: Sequence[str], env: dict[str, str], cwd: Path, stdin: bytes, timeo
 
 def _run(args: Sequence[str]) -> int:
     """As Python ends a process."""
+    for name in COMMANDS:  # click keeps how help was asked for first, and a page asks by one name only
+        command = cli.get_command(click.Context(cli), name)
+        assert command is not None
+        command._help_option = None
     try:
         main(args)
     except SystemExit as end:
