@@ -187,7 +187,8 @@ def _begin(tx: Tx, head: Head, turn_id: str, owner: str, given: TurnFacts) -> Op
     tx.defer(Q.count_claim, turn=turn_id)
     for message_id, text in tx.all(Q.home_messages_of_turn, turn=turn_id, session=head.session_id):
         said = metadata.unqueue(text)
-        tx.defer(Q.restamp_message, id=message_id, metadata=said, at=head.last_at, now=now_ms())
+        now = max(now_ms(), head.last_at)  # in a burst the session's clock is ahead of this machine's
+        tx.defer(Q.restamp_message, id=message_id, metadata=said, at=head.last_at, now=now)
     tx.defer(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
     turn = open_turn.load(tx, turn_id)
     open_turn.record_event(tx, head, "begin", turn.begin_seq, {"turn": turn_id, "parent": head.turn_id})
