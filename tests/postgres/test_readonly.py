@@ -79,6 +79,7 @@ def test_a_follower_sees_what_a_writer_acknowledges(dsn: str) -> None:
         assert next(events).kind in ("begin", "seal")
 
 
+@pytest.mark.usefixtures("ours")  # a role is one of all databases
 def test_who_may_only_select_can_read(dsn: str) -> None:
     """A role for reports: it could not renew a lease, recover or migrate, and need not."""
     with palaver.open(dsn) as writer:
