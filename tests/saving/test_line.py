@@ -19,6 +19,7 @@ from palaver.db.sqlite.lock_table import holder
 
 from ..tools.puppet import Script
 from ..tools.sql import query
+from ..tools.waiting import until
 from .support import PATIENCE
 
 HOLD = """
@@ -135,12 +136,15 @@ def test_when_the_stopped_one_goes_on_the_line_is_a_line_again(path: str, monkey
             process.send(signal.SIGSTOP)
             os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
             session.commit("passing")
-        session.commit("in line")
-        session.commit("in line")
+
+        def is_in_line() -> bool:
+            session.commit("in line")
+            return store.db._queue._passing_until == 0.0  # type: ignore[attr-defined]
+
+        until(is_in_line, "who waits behind the dead one comes to the front")
         queue = writers_line.WritersLine(path + "-queue")
         assert queue.acquire(PATIENCE)  # nobody holds on to it
         queue.close()
-        assert store.db._queue._passing_until == 0.0  # type: ignore[attr-defined]
 
 
 def test_the_lock_is_named_by_its_holder_also_if_that_knows_nothing_of_the_line(path: str) -> None:
