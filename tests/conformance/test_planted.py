@@ -31,6 +31,7 @@ def strays_are_visible(patch: pytest.MonkeyPatch) -> None:
         return found
 
     patch.setattr(transcript, "read", with_strays)
+    patch.setattr(transcript, "read_ui", lambda tx, session_id: transcript.as_ui(with_strays(tx, session_id)))
 
 
 def sums_fall_on_rewind(patch: pytest.MonkeyPatch) -> None:

@@ -1,4 +1,4 @@
-"""In a burst the times of a session run ahead of the clock: a message that fires then was not changed before it was made."""
+"""In a burst the times of a session run ahead of the clock: what fires then was not changed before it was made."""
 
 from __future__ import annotations
 

@@ -29,7 +29,7 @@ from ..facts import TurnFacts
 from ..read import previews, sessions, transcript
 from ..read.heads import Head, thread_of
 from ..read.unsettled import has_dead
-from ..rows import QueuedRow
+from ..rows import PendingRow, QueuedRow
 from ..runtime import Runtime
 from ..settle import preflight, recovery, requeue
 from ..turn import open_turn, triggers
@@ -116,23 +116,25 @@ def claim(
     expected: int | None,
     owner: str,
 ) -> OpenTurn | None:
-    """Begin the first message in line, or the one that is named. None: nothing waits."""
-    _recover_first(tx, runtime, session_id)
-    facts = options.of_session(tx, session_id)
+    """Begin the first message in line, or the one that is named. None: nothing waits, and nothing is written."""
+    _refuse_closed(tx, session_id)
+    is_left = has_dead(tx, session_id, runtime.is_dead)
+    if not is_left and _wanted(tx, session_id, key) is None and expected is None:
+        return None
+    _recover(tx, runtime, session_id, is_left=is_left)
     if expected is not None:
         preflight.refuse_moved(tx, runtime, session_id, expected)
-    first = rows.pending.one(tx, session=session_id) if key is None else _named(tx, session_id, key)
+    first = _wanted(tx, session_id, key)  # under the lock: nobody else claims or cancels it any more
     if first is None:
         return None
+    facts = options.of_session(tx, session_id)
     head = preflight.ready(tx, runtime, session_id, expected=expected, timestamps=1, moving_on=True)
     turn = _begin(tx, head, first.turn_id, owner, facts)
     options.keep_prompt(tx)
     return turn
 
 
-def _recover_first(tx: Tx, runtime: Runtime, session_id: str) -> None:
-    """Lock the session, so that nobody else claims or cancels what this transaction reads; then recover, so that a
-    message that a dead process had claimed is pending again."""
+def _refuse_closed(tx: Tx, session_id: str) -> None:
     stamps = rows.session_stamps.one(tx, session=session_id)
     if stamps is None:
         raise SessionNotFound(session_id)
@@ -140,9 +142,17 @@ def _recover_first(tx: Tx, runtime: Runtime, session_id: str) -> None:
         raise SessionDeleted(session_id)
     if stamps.archived_at is not None:
         raise SessionArchived(session_id)
-    head = heads.lock(tx, session_id, timestamps=0)
-    if has_dead(tx, session_id, runtime.is_dead):
+
+
+def _recover(tx: Tx, runtime: Runtime, session_id: str, *, is_left: bool) -> None:
+    """Lock the session; then recover, so that a message that a dead process had claimed is pending again."""
+    head = heads.lock(tx, session_id, timestamps=0, events=int(is_left))
+    if is_left:
         recovery.recover(tx, head, runtime.is_dead)
+
+
+def _wanted(tx: Tx, session_id: str, key: str | None) -> PendingRow | QueuedRow | None:
+    return rows.pending.one(tx, session=session_id) if key is None else _named(tx, session_id, key)
 
 
 def _named(tx: Tx, session_id: str, key: str) -> QueuedRow:
@@ -197,16 +207,23 @@ def _begin(tx: Tx, head: Head, turn_id: str, owner: str, given: TurnFacts) -> Op
 
 def cancel(tx: Tx, runtime: Runtime, session_id: str, key: str) -> bool:
     """Take a message back. False: it was cancelled before. What was fired cannot be."""
-    _recover_first(tx, runtime, session_id)
-    queued = rows.queued.one(tx, session=session_id, id=key)
-    if queued is None:
-        raise MessageNotFound(key, "queue() lists what waits")
-    if queued.status != "pending":
-        gone = _gone(queued)
-        if isinstance(gone, MessageFired):
-            raise gone
+    _refuse_closed(tx, session_id)
+    is_left = has_dead(tx, session_id, runtime.is_dead)
+    if not is_left and not _can_be_cancelled(tx, session_id, key):
         return False
+    _recover(tx, runtime, session_id, is_left=is_left)
+    if not _can_be_cancelled(tx, session_id, key):  # under the lock: nobody claims it any more
+        return False
+    queued = _named(tx, session_id, key)
     head = heads.lock(tx, session_id, timestamps=0)
     requeue.entomb(tx, head, queued.turn_id)
     open_turn.record_event(tx, head, "cancel", None, {"turn": queued.turn_id, "id": key})
     return True
+
+
+def _can_be_cancelled(tx: Tx, session_id: str, key: str) -> bool:
+    """False: it was cancelled before."""
+    try:
+        return _named(tx, session_id, key) is not None
+    except MessageCancelled:
+        return False

@@ -35,11 +35,14 @@ def stored(tx: Tx, session_id: str) -> list[Any]:
 
 def add(tx: Tx, _: Runtime, session_id: str, rule: dict[str, Any]) -> dict[str, Any]:
     """A rule for this session; the one that is there, if it says the same."""
-    head = heads.lock(tx, session_id, timestamps=0)  # before the rules are read: others may be adding theirs
-    rules = stored(tx, session_id)
-    known = next((each for each in rules if isinstance(each, dict) and _same(each, rule)), None)
+    known = _find(stored(tx, session_id), rule)
     if known is not None:
-        return dict(known)
+        return known
+    head = heads.lock(tx, session_id, timestamps=0)
+    rules = stored(tx, session_id)  # under the lock: others may have added theirs meanwhile
+    known = _find(rules, rule)
+    if known is not None:
+        return known
     rule.setdefault("added_at", now_ms())
     _write(tx, head, [*rules, rule], "permit", rule)
     return rule
@@ -47,12 +50,24 @@ def add(tx: Tx, _: Runtime, session_id: str, rule: dict[str, Any]) -> dict[str, 
 
 def remove(tx: Tx, _: Runtime, session_id: str, wanted: dict[str, str]) -> int:
     """Take away the rules that say all of this; how many."""
+    rules = stored(tx, session_id)
+    if len(_without(rules, wanted)) == len(rules):
+        return 0
     head = heads.lock(tx, session_id, timestamps=0)
     rules = stored(tx, session_id)
-    kept = [rule for rule in rules if not isinstance(rule, dict) or not wanted.items() <= rule.items()]
+    kept = _without(rules, wanted)
     if len(kept) < len(rules):
         _write(tx, head, kept, "revoke", wanted)
     return len(rules) - len(kept)
+
+
+def _without(rules: list[Any], wanted: dict[str, str]) -> list[Any]:
+    return [rule for rule in rules if not isinstance(rule, dict) or not wanted.items() <= rule.items()]
+
+
+def _find(rules: list[Any], rule: dict[str, Any]) -> dict[str, Any] | None:
+    known = next((each for each in rules if isinstance(each, dict) and _same(each, rule)), None)
+    return None if known is None else dict(known)
 
 
 def _write(tx: Tx, head: Head, rules: Sequence[Any], kind: str, data: dict[str, Any]) -> None:
