@@ -5,57 +5,62 @@ They are apart so that a program that never asks for these starts without them.
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import TYPE_CHECKING
 
 from ..rows import ReflogRow, Select
 
+if TYPE_CHECKING:
+    from typing import NamedTuple as Row
+else:
+    from ..rows import Row
 
-class ThreadRow(NamedTuple):
+
+class ThreadRow(Row):
     digest: bytes | None
     depth: int
     thread_tokens: int
     thread_messages: int
 
 
-class EventOfTurnRow(NamedTuple):
+class EventOfTurnRow(Row):
     seq: int
     kind: str
     data: str
     at: int
 
 
-class EventSizeRow(NamedTuple):
+class EventSizeRow(Row):
     seq: int
     kind: str
     turn: int | None
     size: int
 
 
-class TurnToTrimRow(NamedTuple):
+class TurnToTrimRow(Row):
     session_id: str
     id: str
     begin_seq: int
 
 
-class JournalRow(NamedTuple):
+class JournalRow(Row):
     seq: int
     statement: str
     data: str
 
 
-class StreamingResponseRow(NamedTuple):
+class StreamingResponseRow(Row):
     begin_seq: int
     usage_told: int
     turn_id: str
 
 
-class StreamedPartRow(NamedTuple):
+class StreamedPartRow(Row):
     begin_seq: int
     place: int
     turn_id: str
 
 
-class TurnEdgeRow(NamedTuple):
+class TurnEdgeRow(Row):
     """A turn as the tree needs it."""
 
     id: str
@@ -75,7 +80,7 @@ class TurnEdgeRow(NamedTuple):
     messages: int
 
 
-class TurnBesideParentRow(NamedTuple):
+class TurnBesideParentRow(Row):
     id: str
     parent_id: str | None
     session_id: str
@@ -92,7 +97,7 @@ class TurnBesideParentRow(NamedTuple):
     facts_json: str
 
 
-class StoredEntryRow(NamedTuple):
+class StoredEntryRow(Row):
     """An entry beside the row it is about. `size` is None where that is gone, `stored` where it is large."""
 
     turn_id: str
@@ -107,7 +112,7 @@ class StoredEntryRow(NamedTuple):
     stored: str | None
 
 
-class SessionBesideHeadRow(NamedTuple):
+class SessionBesideHeadRow(Row):
     id: str
     agent: str
     model_json: str
@@ -131,7 +136,7 @@ class SessionBesideHeadRow(NamedTuple):
     cost_usd: float
 
 
-class MessageListingRow(NamedTuple):
+class MessageListingRow(Row):
     """`metadata_json` is None where it is large; `entries` are those that list the message, as one text."""
 
     id: str
@@ -141,7 +146,7 @@ class MessageListingRow(NamedTuple):
     entries: str | None
 
 
-class CopyListingRow(NamedTuple):
+class CopyListingRow(Row):
     copy_id: str
     message_id: str
     row_id: str | None  # None: the copy's row is gone
@@ -149,13 +154,13 @@ class CopyListingRow(NamedTuple):
     entries: str | None
 
 
-class MessageHomeRow(NamedTuple):
+class MessageHomeRow(Row):
     id: str
     session_id: str
     entries: str | None
 
 
-class PartNumbersRow(NamedTuple):
+class PartNumbersRow(Row):
     message_id: str
     parts: int
     lowest: int
@@ -163,7 +168,7 @@ class PartNumbersRow(NamedTuple):
     different: int
 
 
-class PartColumnsRow(NamedTuple):
+class PartColumnsRow(Row):
     id: str
     session_id: str
     home: str | None
@@ -174,18 +179,18 @@ class PartColumnsRow(NamedTuple):
     data_json: str | None
 
 
-class PromptRow(NamedTuple):
+class PromptRow(Row):
     digest: str
     size: int
     body: str | None
 
 
-class HeadBesideSessionRow(NamedTuple):
+class HeadBesideSessionRow(Row):
     session_id: str
     row_id: str | None
 
 
-class SumsBesideParentRow(NamedTuple):
+class SumsBesideParentRow(Row):
     parent_depth: int
     parent_tokens: int
     parent_messages: int
@@ -197,7 +202,7 @@ class SumsBesideParentRow(NamedTuple):
     cache_write: int
 
 
-class ImportedEntryRow(NamedTuple):
+class ImportedEntryRow(Row):
     """An entry beside the row it is about. `usage_told`: the store added usage to the message."""
 
     kind: str
@@ -210,19 +215,19 @@ class ImportedEntryRow(NamedTuple):
     message_id: str | None
 
 
-class LineageRow(NamedTuple):
+class LineageRow(Row):
     id: str
     origin_id: str | None
 
 
-class HomeRow(NamedTuple):
+class HomeRow(Row):
     """A turn or a message, and the session that wrote it."""
 
     id: str
     session_id: str
 
 
-class StandingRow(NamedTuple):
+class StandingRow(Row):
     revision: int | None  # None: the session has no head
     deleted_at: int | None
 
