@@ -28,4 +28,6 @@ def test_everybody_reads_them_in_the_same_order(tmp_path: Path) -> None:
         shown = [part["text"] for part in session.messages()[-1]["parts"]]
         stored = [part["text"] for part in json.loads(session.messages_json())[-1]["parts"]]
         seen = [part["text"] for part in session.context()[-1]["parts"]]
+        names = session.transcript()[-1].part_ids
+    assert names == ["a", "b"]
     assert shown == stored == seen == ["first", "second"]

@@ -6,7 +6,8 @@ from pathlib import Path
 
 import palaver
 
-from ..tools.sql import writing
+from ..tools.sql import put_message, writing
+from ..tools.stores import kill
 
 
 def damaged(path: Path) -> tuple[palaver.Store, palaver.Session]:
@@ -24,3 +25,15 @@ def test_a_session_whose_open_turn_is_damaged_can_be_deleted(tmp_path: Path) -> 
     session.delete()
     assert store.sessions.list().sessions == []
     assert {problem.rule for problem in store.verify()} <= {"aside", "facts"}
+
+
+def test_a_damaged_turn_in_one_session_does_not_keep_the_rows_of_another_from_being_adopted(tmp_path: Path) -> None:
+    path = tmp_path / "talks.db"
+    store, session = damaged(path)
+    other = store.sessions.create("other")
+    other.commit("Hello?")
+    kill(store)
+    with palaver.open(path) as again:
+        put_message(path, session.id, "from outside")
+        put_message(path, other.id, "from elsewhere")
+        assert again.adopt() == 2

@@ -19,7 +19,7 @@ import msgspec
 from ...base import exact_json
 from ...base.exact_json import Raw
 from ...db.engine import Row, Tx
-from ...db.queries import Q
+from ...db.queries import Q, Query
 from ...errors import MessageNotFound, TurnNotFound
 from ...model import ROLES
 from .. import codec, damage, metadata, rows
@@ -97,20 +97,26 @@ def _ui(shown_id: str, role: str, stored: str, parts: list[Any], row_id: str) ->
 def _decoded(texts: list[str]) -> list[list[Any]] | None:
     """Lists of parts, decoded in one go; None: there is something in them that needs more care."""
     try:
-        parts: list[list[Any]] = msgspec.json.decode("[[" + "],[".join(texts) + "]]") if texts else []
+        parts: list[list[Any]] = msgspec.json.decode(codec.shown("[[" + "],[".join(texts) + "]]")) if texts else []
     except (msgspec.DecodeError, RecursionError, UnicodeError):
         return None
     return parts if len(parts) == len(texts) and _are_parts(parts) else None
 
 
-def _split(texts: list[str]) -> list[list[str]] | None:
-    """The same, each part as the text it is. Where a part has what stands between them in it, the counts differ."""
+def _split(texts: list[str]) -> list[list[tuple[str, str]]] | None:
+    """(id, text) of each part. Where a text has in it what stands between the parts, the counts differ: None."""
     try:
-        typed = msgspec.json.decode("[[" + "],[".join(texts) + "]]", type=list[list[_Typed]])
-    except (msgspec.MsgspecError, RecursionError, UnicodeError):
+        parts = [[_halves(piece) for piece in text.split(_BETWEEN)] if text else [] for text in texts]
+        joined = "],[".join([",".join([data for _, data in each]) for each in parts])
+        typed = msgspec.json.decode(f"[[{joined}]]", type=list[list[_Typed]]) if texts else []
+    except (msgspec.MsgspecError, RecursionError, UnicodeError, ValueError):
         return None
-    parts = [text.split(_BETWEEN) if text else [] for text in texts]
     return parts if list(map(len, typed)) == list(map(len, parts)) else None
+
+
+def _halves(piece: str) -> tuple[str, str]:
+    name, data = piece.split(_FIELD, 1)
+    return name, codec.shown(data)
 
 
 class _Typed(msgspec.Struct):
@@ -154,7 +160,11 @@ def _place(names: list[str], wanted: str) -> int:
 def read(tx: Tx, session_id: str, window: Window | None = None) -> list[Message]:
     """The transcript as it stands now."""
     head = rows.head.one(tx, session=session_id)
-    joined = _joined(tx, session_id, head, _split) if head is not None and head.deleted_at is None else None
+    joined = (
+        _joined(tx, session_id, head, Q.whole_messages_with_ids, _split)
+        if head is not None and head.deleted_at is None
+        else None
+    )
     if joined is None:
         messages = _read_carefully(tx, session_id, head)
     else:
@@ -174,7 +184,11 @@ def _read_carefully(tx: Tx, session_id: str, head: HeadRow | None) -> list[Messa
 def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
     """The whole transcript as UIMessages."""
     head = rows.head.one(tx, session=session_id)
-    joined = _joined(tx, session_id, head, _decoded) if head is not None and head.deleted_at is None else None
+    joined = (
+        _joined(tx, session_id, head, Q.whole_messages, _decoded)
+        if head is not None and head.deleted_at is None
+        else None
+    )
     if joined is None:
         return as_ui(_read_carefully(tx, session_id, head))
     return joined.ui() if joined.is_all else joined.ui() + as_ui(read_tail(tx, session_id))
@@ -183,20 +197,20 @@ def read_ui(tx: Tx, session_id: str) -> list[dict[str, Any]]:
 # ---------------------------------------------------------------- joined: the engine puts a message's parts together
 
 
-def _joined(tx: Tx, session_id: str, head: HeadRow, parts_of: _PartsOf) -> _Joined | None:
+def _joined(tx: Tx, session_id: str, head: HeadRow | None, query: Query, parts_of: _PartsOf) -> _Joined | None:
     """The path of a session whose messages are all its own, with exactly the parts that its turns list: the engine
     joins the parts of each, a fifth of the rows. None: they are not, and the entries decide."""
-    if head.turn_id is None or head.relation == "fork":
+    if head is None or head.deleted_at is not None or head.turn_id is None or head.relation == "fork":
         return None
     lines = _Lines(tx, head.turn_id)
-    found = tx.all(Q.whole_messages, session=session_id, between=_BETWEEN)
+    found = tx.all(query, session=session_id, between=_BETWEEN, field=_FIELD)
     stored = {ref: (role, text, parts, at) for ref, role, text, parts, at in found}
     if not lines.is_clear or not lines.refs <= stored.keys() or len(lines.refs) != len(lines.messages):
         return None
     on_path = [stored[ref] for _, ref, _ in lines.messages]
     if not {type(each) for role, text, parts, _ in on_path for each in (role, text, parts)} <= {str, type(None)}:
         return None
-    parts = parts_of([codec.shown(parts or "") for _, _, parts, _ in on_path])
+    parts = parts_of([parts or "" for _, _, parts, _ in on_path])
     if parts is None or sum(map(len, parts)) != lines.parts:
         return None
     return _Joined(lines.messages, on_path, parts, len(stored) == len(on_path))
@@ -223,7 +237,8 @@ class _Joined(NamedTuple):
             self.lines, self.rows, self.parts, strict=True
         ):
             message = Message(ref, client_id, role, text, at, turn_id)
-            message.parts = parts
+            message.part_ids = [name for name, _ in parts]
+            message.parts = [data for _, data in parts]
             found.append(message)
         return found
 

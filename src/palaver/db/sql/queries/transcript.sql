@@ -51,6 +51,14 @@ SELECT m.id, m.role, m.metadata_json,
            SELECT p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index", p.id) parts), m.created_at
   FROM chat_messages m WHERE m.session_id = :session;
 
+-- name: whole_messages_with_ids
+-- The same, each part behind its id.
+SELECT m.id, m.role, m.metadata_json,
+       (SELECT group_concat(id || :field || only_text(data_json), :between) FROM (
+           SELECT p.id, p.data_json FROM chat_parts p WHERE p.message_id = m.id ORDER BY p."index", p.id) parts),
+       m.created_at
+  FROM chat_messages m WHERE m.session_id = :session;
+
 -- name: turn_rows
 SELECT e.turn_id, e.kind, e.ref, e.client_id, m.role, m.metadata_json, m.created_at, p.message_id, p.data_json
   FROM turn_entries e
