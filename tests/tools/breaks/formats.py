@@ -51,10 +51,10 @@ def usage_falls_with_a_rewind() -> None:
     from palaver.core.verbs import moves
     from palaver.db.queries import Q
 
-    move = moves.move
+    move = moves.move_head
 
-    def forgetful(tx: Any, head: Any, to: str | None, **said: Any) -> Any:
-        moved = move(tx, head, to, **said)
+    def forgetful(tx: Any, head: Any, to: str | None, **said: Any) -> None:
+        move(tx, head, to, **said)
         if said["kind"] in ("rewind", "delete"):
             tx.run(
                 Q.set_rollups,
@@ -66,9 +66,8 @@ def usage_falls_with_a_rewind() -> None:
                 cache_write=0,
                 total=0,
             )
-        return moved
 
-    moves.move = forgetful
+    moves.move_head = forgetful
 
 
 @planted
