@@ -13,6 +13,7 @@ import palaver
 from palaver.testing import ask
 
 from ..tools.puppet import LONG, Crew, Puppet
+from ..tools.waiting import until
 
 CREW = Crew("tests.opening.writing", LONG)
 Deface = Callable[[str], object]
@@ -83,7 +84,9 @@ CLAIMS = (
 def a_writer_goes_on_beside_checks_and_repairs(store: palaver.Store, url: str, deface: Deface, times: int) -> None:
     session = talk(store)
     with writer(url, session, "go_on") as worker:
+        begun = session.info.revision
         worker.tell()
+        until(lambda: session.info.revision > begun, "the writer writes")
         for _ in range(times):
             assert store.verify() == []
             deface("UPDATE heads SET preview = 'something else'")

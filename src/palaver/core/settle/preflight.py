@@ -13,7 +13,6 @@ from .. import heads
 from ..foreign import adopt
 from ..head_cache import FastPathMissed
 from ..read.heads import Head
-from ..read.loose_rows import LooseMessage
 from ..read.unsettled import stands_still
 from ..runtime import Runtime
 from . import recovery
@@ -32,8 +31,8 @@ def ready(
 ) -> Head:
     """The head, locked, with everything before it settled."""
     if expected is not None:
-        beside = refuse_moved(tx, runtime, session_id, expected, writing=writing)
-        return _after_what_was_read(tx, runtime, session_id, beside, timestamps, preview, moving_on=moving_on)
+        refuse_moved(tx, runtime, session_id, expected, writing=writing)
+        return _after_what_was_read(tx, runtime, session_id, timestamps, preview, moving_on=moving_on)
     head = heads.lock(tx, session_id, timestamps=timestamps, preview=preview)
     _refuse(head, writing=writing)
     settled = settle(tx, runtime, head, moving_on=moving_on)
@@ -42,24 +41,19 @@ def ready(
     return heads.lock(tx, session_id, timestamps=timestamps, preview=preview)
 
 
-def refuse_moved(
-    tx: Tx, runtime: Runtime, session_id: str, expected: int, *, writing: bool = True
-) -> list[LooseMessage]:
-    """Recover and adopt, then compare. If the revision differs, what was recovered and adopted stays done. If not: the
-    rows of other programs that a live or waiting turn keeps from being adopted."""
+def refuse_moved(tx: Tx, runtime: Runtime, session_id: str, expected: int, *, writing: bool = True) -> None:
+    """Recover and adopt, then compare. If the revision differs, what was recovered and adopted stays done."""
     locked = heads.lock(tx, session_id, timestamps=0, events=0)
     _refuse(locked, writing=writing)
-    head, beside = _settle(tx, runtime, locked, closely=True)
+    head = _settle(tx, runtime, locked, closely=True)
     if head.revision != expected:
         raise HeadConflict(session_id, expected, head.revision, settled=head is not locked)
-    return beside
 
 
 def _after_what_was_read(
     tx: Tx,
     runtime: Runtime,
     session_id: str,
-    beside: list[LooseMessage],
     timestamps: int,
     preview: str | None,
     *,
@@ -71,6 +65,8 @@ def _after_what_was_read(
         closed = recovery.close_waiting(tx, before, runtime.is_dead, alone=True)
         recovery.recover(tx, closed, runtime.is_dead)
     head = heads.lock(tx, session_id, timestamps=timestamps, preview=preview)
+    # On Postgres another program may have committed a row since the scan, with an earlier time than the caller's now.
+    beside = adopt.scan(tx, head, runtime.scans, closely=True, remember=False)
     if beside and (timestamps or head.revision != before.revision):
         adopt.put_behind(tx, head, beside)
     return head
@@ -100,8 +96,7 @@ def refuse_closed(head: Head) -> None:
 
 
 def settle(tx: Tx, runtime: Runtime, head: Head, *, moving_on: bool = False, everywhere: bool = False) -> Head:
-    settled, _ = _settle(tx, runtime, head, moving_on=moving_on, everywhere=everywhere)
-    return settled
+    return _settle(tx, runtime, head, moving_on=moving_on, everywhere=everywhere)
 
 
 def settle_open(tx: Tx, runtime: Runtime, session_id: str, *, everywhere: bool = False) -> bool:
@@ -109,8 +104,7 @@ def settle_open(tx: Tx, runtime: Runtime, session_id: str, *, everywhere: bool =
     head = heads.lock(tx, session_id, timestamps=0, events=0)
     if head.deleted_at is not None or head.archived_at is not None:
         return False
-    settled, _ = _settle(tx, runtime, head, everywhere=everywhere, closely=True)
-    return settled.revision != head.revision
+    return _settle(tx, runtime, head, everywhere=everywhere, closely=True).revision != head.revision
 
 
 def settle_dead(tx: Tx, runtime: Runtime, session_id: str) -> None:
@@ -126,8 +120,8 @@ def adopt_all(tx: Tx, runtime: Runtime, session_id: str) -> bool:
 
 def _settle(
     tx: Tx, runtime: Runtime, head: Head, *, moving_on: bool = False, everywhere: bool = False, closely: bool = False
-) -> tuple[Head, list[LooseMessage]]:
-    """The head with everything before it settled; rows that a live or waiting turn keeps from being adopted."""
+) -> Head:
+    """The head with everything before it settled. A live or waiting turn keeps loose rows from being adopted."""
     before = head
     if not head.has_turn:
         head = heads.mend(tx, head)
@@ -139,5 +133,5 @@ def _settle(
     # What a recovery took in is loose again if the verb is refused: then nobody has scanned.
     found = adopt.scan(tx, head, runtime.scans, everywhere=everywhere, closely=closely, remember=head is before)
     if not found or stands_still(tx, head):
-        return head, found
-    return adopt.adopt(tx, heads.lock(tx, head.session_id, timestamps=0), found), []
+        return head
+    return adopt.adopt(tx, heads.lock(tx, head.session_id, timestamps=0), found)
