@@ -100,7 +100,8 @@ def wrong(line: str, ran: shells.Ran, shell: str, status: int) -> str | None:
     whole = all(command.expanding is None for command in commands)
     wanted = Counter(tuple(command.words if whole else command.words[:1]) for command in commands)
     found = Counter(tuple(words if whole else words[:1]) for words in ran)
-    some_are_skipped = ("&&" if status else "||") in line or (shell != "bash" and "|&" in line)  # which dash has not
+    of_bash = shell != "bash" and ("|&" in line or "&>" in line)  # dash reads `& >f`, which succeeds by itself
+    some_are_skipped = ("&&" if status else "||") in line or of_bash
     if found - wanted or (wanted - found and not some_are_skipped and not _MAY_FAIL.search(line)):
         return f"{shell} ran {ran} of {line!r}, not {[command.words for command in commands]}"
     return None
