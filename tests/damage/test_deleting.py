@@ -32,8 +32,8 @@ def test_a_damaged_turn_in_one_session_does_not_keep_the_rows_of_another_from_be
     store, session = damaged(path)
     other = store.sessions.create("other")
     other.commit("Hello?")
-    kill(store)
-    with palaver.open(path) as again:
+    with palaver.open(path) as again:  # before the writer dies, so that nothing is recovered by the opening
+        kill(store)
         put_message(path, session.id, "from outside")
         put_message(path, other.id, "from elsewhere")
         assert again.adopt() == 2

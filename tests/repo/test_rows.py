@@ -45,9 +45,21 @@ def test_a_row_has_the_columns_of_its_statement(name: str) -> None:
         assert RENAMED.get(column, column) in (None, field)
 
 
+def selects_in(source: str) -> list[tuple[str, str]]:
+    """(what it is called, its statement) of each, as written: a name that is given twice would hide the first."""
+    return re.findall(r'^(\w+) = Select\("(\w+)"', source, re.MULTILINE)
+
+
 def test_no_statement_has_two_kinds_of_rows() -> None:
-    names = [select.name for select in SELECTS.values()]
-    assert sorted(names) == sorted(set(names))
+    written = [each for module in (rows, records) for each in selects_in(Path(module.__file__).read_text())]
+    assert len(written) == len(SELECTS) > 50
+    for called in zip(*written, strict=True):
+        assert sorted(called) == sorted(set(called))
+
+
+def test_a_statement_that_is_named_twice_is_seen() -> None:
+    twice = 'a = Select("x", Row)\nb = Select("x", Row)\n'
+    assert selects_in(twice) == [("a", "x"), ("b", "x")]
 
 
 # ---------------------------------------------------------------- nobody counts columns

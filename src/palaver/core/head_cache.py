@@ -36,8 +36,8 @@ class HeadCache:
 
     def find(self, tx: Tx, session_id: str, turn_id: str | None, seq: int) -> tuple[Thread, bytes]:
         """What a turn inherits, and the newest link, where the head stood on `turn_id` after event `seq`."""
-        known = self._known.get(session_id)
-        if known is not None and known.turn_id == turn_id and known.seq == seq:
+        known = self._at(session_id, turn_id, seq)
+        if known is not None:
             return known.thread, known.link
         row = tx.one(Q.newest_link, session=session_id)
         (link,) = row or (b"",)
@@ -45,10 +45,12 @@ class HeadCache:
 
     def thread(self, tx: Tx, session_id: str, turn_id: str | None, seq: int) -> Thread:
         """What a turn inherits, alone."""
+        known = self._at(session_id, turn_id, seq)
+        return _thread_of(tx, turn_id) if known is None else known.thread
+
+    def _at(self, session_id: str, turn_id: str | None, seq: int) -> CachedHead | None:
         known = self._known.get(session_id)
-        if known is not None and known.turn_id == turn_id and known.seq == seq:
-            return known.thread
-        return _thread_of(tx, turn_id)
+        return known if known is not None and known.turn_id == turn_id and known.seq == seq else None
 
     def put(self, session_id: str, head: CachedHead) -> None:
         if len(self._known) > _MANY:

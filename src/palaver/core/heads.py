@@ -95,7 +95,6 @@ class Moved(NamedTuple):
     """A head that has just moved; its line is yet to be written, after the one whose link is `before`."""
 
     head: Head
-    parent_id: str | None
     before: bytes
 
     def log(self, tx: Tx, kind: str, reason: str | None = None, ref_seq: int | None = None) -> bytes:
@@ -112,7 +111,7 @@ def move(
     if row is None:
         raise conflict(tx, head.session_id, head.revision)
     revision, link = row
-    moved = Moved(head._replace(turn_id=to, revision=revision, has_turn=1), head.turn_id, link or b"")
+    moved = Moved(head._replace(turn_id=to, revision=revision, has_turn=1), link or b"")
     moved.log(tx, kind, reason, ref_seq)
     return moved.head
 
@@ -145,11 +144,11 @@ def _taken(session_id: str, found: list[Row]) -> Taken | None:
 
 def seal(tx: Tx, session_id: str, turn_id: str, *, expected: int, fence: int) -> Moved | None:
     """Move the head to an open turn that seals. None: the head or the turn is not as it was."""
-    for parent, revision, event_seq, last_at, looked_at, link, open_turns in tx.all_values(
+    for _, revision, event_seq, last_at, looked_at, link, open_turns in tx.all_values(
         Q.seal_head, turn_id, session_id, expected, fence
     ):
         head = Head(session_id, turn_id, revision, event_seq, last_at, looked_at, None, None, open_turns)
-        return Moved(head, parent, link or b"")
+        return Moved(head, link or b"")
     return None
 
 
@@ -163,8 +162,13 @@ def respond(tx: Tx, session_id: str, turn_id: str, fence: int) -> tuple[int, int
 
 
 def conflict(tx: Tx, session_id: str, expected: int | None) -> HeadConflict:
+    return HeadConflict(session_id, expected, revision_of(tx, session_id))
+
+
+def revision_of(tx: Tx, session_id: str) -> int:
+    """The revision that somebody else moved the head to."""
     head = rows.head.one(tx, session=session_id)
-    return HeadConflict(session_id, expected, head.revision if head else 0)
+    return head.revision if head else 0
 
 
 def line_link(

@@ -309,7 +309,7 @@ class NameRow(Row):
     name: str
 
 
-session = Select("get_session", SessionRow)
+session = Select("get_session", SessionRow)  # unpacked by `read.sessions`, in this order
 session_stamps = Select("session_stamps", StampsRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
@@ -370,8 +370,6 @@ class PromptBodyRow(Row):
     body: str
 
 
-session_stamps = Select("session_stamps", StampsRow)
-alias = Select("find_alias", AliasRow)
 aliases_named = Select("find_alias_anywhere", NamespacedAliasRow)
 foreign_id = Select("find_foreign_id", IdRow)
 system_prompt = Select("get_prompt", PromptBodyRow)

@@ -40,7 +40,7 @@ def _insert(offers: dict[Turn, tuple[int, Offer]], outcomes: list[Outcome]) -> N
     if not offers:
         return
     waiting = [(turn, place, offer) for turn, (place, offer) in offers.items()]
-    db = waiting[0][2].db  # they are turns of one store
+    (db,) = {offer.db for _, _, offer in waiting}  # they are turns of one store
     offers.clear()
     ends: Sequence[int | Exception]
     try:

@@ -154,7 +154,7 @@ def compact(recorder: Recorder, runtime: Runtime, said: Compaction, keep_from: s
         going_on = mid_turn.compact(tx, runtime, turn, said, keep_from)
         if going_on is None:
             writer.renumber(tx)
-            raise HeadConflict(turn.session_id, turn.base_revision, landing.revision_of(tx, turn.session_id))
+            raise HeadConflict(turn.session_id, turn.base_revision, heads.revision_of(tx, turn.session_id))
         state, rest = going_on
         following = recorder.successor(state)
         if rest:
@@ -172,7 +172,7 @@ def seal(recorder: Recorder, runtime: Runtime, status: str) -> None:
         landed = landing.land(tx, runtime, turn, status, writer.seq)
         if landed is None:
             writer.renumber(tx)
-            actual = landing.revision_of(tx, turn.session_id)
+            actual = heads.revision_of(tx, turn.session_id)
     if landed is not None:
         runtime.head_cache.put(turn.session_id, landed)
         return

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...db.engine import Tx
 from .. import rows
-from ..rows import OpenTurnRow
+from ..rows import AnyOpenTurnRow, OpenTurnRow
 from ..runtime import IsDead, Runtime
 from . import heads, loose_rows
 from .heads import Head
@@ -33,6 +33,6 @@ def has_dead(tx: Tx, session_id: str, is_dead: IsDead) -> bool:
     return any(is_left(tx, turn, is_dead) for turn in rows.open_turns.all(tx, session=session_id))
 
 
-def is_left(tx: Tx, turn: OpenTurnRow, is_dead: IsDead) -> bool:
+def is_left(tx: Tx, turn: OpenTurnRow | AnyOpenTurnRow, is_dead: IsDead) -> bool:
     """Whether nobody is writing a turn that streams."""
     return turn.status == "streaming" and (turn.owner is None or is_dead(tx, turn.owner))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...errors import StoreUnavailable
-from .. import heads, rows
+from .. import heads
 from ..foreign import adopt, hidden_stamps
 from ..head_cache import CachedHead
 from ..runtime import Runtime
@@ -34,13 +34,6 @@ def drift(tx: Tx, turn: OpenTurn, status: str) -> None:
     head = heads.lock(tx, turn.session_id, timestamps=0)
     sealed = seal.freeze(tx, turn, status)
     seal.mark_stray(tx, head, sealed.id, sealed.begin_seq, sealed.status)
-
-
-def revision_of(tx: Tx, session_id: str) -> int:
-    """The revision that somebody else moved the head to."""
-    head = rows.head.one(tx, session=session_id)
-    assert head is not None
-    return head.revision
 
 
 def chunks_are_gone(turn_id: str) -> StoreUnavailable:

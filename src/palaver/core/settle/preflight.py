@@ -7,12 +7,16 @@ conflict raised afterwards. Waiting turns are closed if the user moves on. Any o
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 from ...db.engine import Tx
 from ...errors import HeadConflict, SessionArchived, SessionDeleted
 from .. import heads
 from ..foreign import adopt
 from ..head_cache import FastPathMissed
+from ..read import previews
 from ..read.heads import Head
+from ..read.previews import Spoken
 from ..read.unsettled import stands_still
 from ..runtime import Runtime
 from . import recovery
@@ -39,6 +43,19 @@ def ready(
     if settled.event_seq == head.event_seq and settled.revision == head.revision:
         return head
     return heads.lock(tx, session_id, timestamps=timestamps, preview=preview)
+
+
+def ready_to_say(tx: Tx, runtime: Runtime, session_id: str, messages: Sequence[Spoken], expected: int | None) -> Head:
+    """The head, locked, for a turn that begins with these messages: the user moves on."""
+    return ready(
+        tx,
+        runtime,
+        session_id,
+        expected=expected,
+        timestamps=len(messages),
+        preview=previews.of(messages),
+        moving_on=True,
+    )
 
 
 def refuse_moved(tx: Tx, runtime: Runtime, session_id: str, expected: int, *, writing: bool = True) -> None:

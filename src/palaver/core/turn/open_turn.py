@@ -70,8 +70,6 @@ class OpenTurn:
         self.cost = 0.0
         self.told = False
         self.chunks = 0
-        self.digest: bytes | None = None
-        self.at = 0
 
     def add(
         self,
@@ -123,7 +121,6 @@ def begin(
     owner: str | None,
     facts: TurnFacts,
     references: list[Entry] | None = None,
-    status: str = "streaming",
     thread: Thread | None = None,
 ) -> OpenTurn:
     """A new open turn whose parent is the head. `references` list messages that were written in other turns."""
@@ -133,7 +130,19 @@ def begin(
     turn = OpenTurn(ids.mint(ids.TURN), session_id, parent_id, thread, revision, seq, facts=facts)
     tx.defer_values(
         Q.insert_turn,
-        *(turn.id, parent_id, session_id, revision, seq, "turn", status, owner, at, thread.depth + 1, thread.tokens),
+        *(
+            turn.id,
+            parent_id,
+            session_id,
+            revision,
+            seq,
+            "turn",
+            "streaming",
+            owner,
+            at,
+            thread.depth + 1,
+            thread.tokens,
+        ),
         *(thread.messages, stored(facts)),
     )
     for entry in references or ():

@@ -7,17 +7,14 @@ from collections.abc import Iterable
 from ...db.engine import Tx
 from ...db.queries import Q
 from .. import rows
+from ..read.unsettled import is_left
 from ..rows import AnyOpenTurnRow
 from ..runtime import IsDead
 
 
 def abandoned(tx: Tx, is_dead: IsDead) -> list[AnyOpenTurnRow]:
     """The turns that stream, and whose writer is dead."""
-    return [
-        turn
-        for turn in rows.all_open_turns.all(tx)
-        if turn.status == "streaming" and (turn.owner is None or is_dead(tx, turn.owner))
-    ]
+    return [turn for turn in rows.all_open_turns.all(tx) if is_left(tx, turn, is_dead)]
 
 
 def dead(tx: Tx, is_dead: IsDead) -> list[str]:

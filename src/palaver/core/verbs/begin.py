@@ -48,15 +48,7 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn, *, carefull
 
 
 def _begin_carefully(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn) -> OpenTurn:
-    head = preflight.ready(
-        tx,
-        runtime,
-        session_id,
-        expected=given.expected,
-        timestamps=len(given.messages),
-        preview=previews.of(given.messages),
-        moving_on=True,
-    )
+    head = preflight.ready_to_say(tx, runtime, session_id, given.messages, given.expected)
     (rules,) = tx.one(Q.get_permissions, session=session_id) or (None,)
     return _begin(tx, head, given, rules, None)
 

@@ -65,15 +65,7 @@ def commit(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, *, caref
 
 def _commit_carefully(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn) -> TurnInfo:
     messages, options = given.messages, given.options
-    head = preflight.ready(
-        tx,
-        runtime,
-        session_id,
-        expected=given.expected,
-        timestamps=len(messages),
-        preview=previews.of(messages),
-        moving_on=True,
-    )
+    head = preflight.ready_to_say(tx, runtime, session_id, messages, given.expected)
     # A caller that follows whatever there is comes after the rows of other programs beside an open turn.
     beside = adopt.beside(tx, head) if given.expected is None else []
     turn = seal.commit(

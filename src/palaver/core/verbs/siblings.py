@@ -8,7 +8,7 @@ from ...db.engine import Tx
 from ...errors import MessageNotFound, Refused
 from .. import heads, rows
 from ..foreign import hidden_stamps
-from ..read import entries, places, previews, summaries
+from ..read import entries, places, summaries
 from ..read.entries import Entry
 from ..read.heads import Head
 from ..runtime import Runtime
@@ -29,15 +29,7 @@ class SiblingPlace(NamedTuple):
 def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given: NewTurn, editing: bool) -> OpenTurn:
     """Begin a sibling of the turn that has a message; with a new message, an edit."""
     messages, options = given.messages, given.options
-    head = preflight.ready(
-        tx,
-        runtime,
-        session_id,
-        expected=given.expected,
-        timestamps=len(messages),
-        preview=previews.of(messages),
-        moving_on=True,
-    )
+    head = preflight.ready_to_say(tx, runtime, session_id, messages, given.expected)
     place = _place(tx, head, message, editing=editing)
     for one in messages:
         one.client_id = one.client_id or place.known_as

@@ -57,8 +57,9 @@ class Statements:
         return self._rows(query, query.bind(params))
 
     def one(self, query: Query, **params: Any) -> Row | None:
-        rows = self._rows(query, query.bind(params))
-        return rows[0] if rows else None
+        for row in self._rows(query, query.bind(params)):
+            return row
+        return None
 
     def run(self, query: Query, **params: Any) -> int:
         return self._execute(query, query.bind(params)).count
