@@ -96,6 +96,9 @@ class SessionInfo(msgspec.Struct, frozen=True):
     app_id: str | None = None
     waiting: int = 0
     live: int = 0
+    ended_at: int | None = None
+    end_reason: str | None = None
+    last_message_at: int | None = None
 
 
 class Page:

@@ -33,6 +33,9 @@ SESSION_KEYS = {
     "app_id": "the application's own id, or null",
     "waiting": "how many turns wait for an approval or a client's tool",
     "live": "how many turns are being written",
+    "ended_at": "when the application said that it is over, epoch ms, or null",
+    "end_reason": "why, or null",
+    "last_message_at": "when it last got a message of its own, epoch ms, or null",
 }
 
 TURN_KEYS = {

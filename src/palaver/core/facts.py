@@ -16,6 +16,13 @@ class TurnFacts(TypedDict, total=False):
     metadata: dict[str, Any]  # what the metadata of the response starts with: model, agent, system_prompt_digest
     model: Any
     trigger: dict[str, Any] | None
+    role: str  # of the agent in this turn,
+    persona: str  # who it speaks as,
+    workspace: str  # where it works,
+    mode: str  # and how: plan, build, …
+    source_event: str  # what set it off, by the name its source has for it
+    settings_digest: str  # of the request's settings; `bodies` has them
+    tools_digest: str  # of the definitions of its tools
     toolset_name: str
     tools_available: list[str]
     permissions_granted: list[dict[str, Any]]
@@ -43,6 +50,43 @@ def read(text: str, turn_id: str) -> TurnFacts:
 
 def stored(facts: TurnFacts) -> str:
     return exact_json.encode(facts) if facts else "{}"
+
+
+NAMES = ("role", "persona", "workspace", "mode", "source_event")  # facts that are text, under the same name a column
+_NONE = (None,) * 11
+
+
+def columns(facts: TurnFacts) -> tuple[str | None, ...]:
+    """The facts that are columns of `turns`, too, in the order of the snippet `facts`."""
+    if not facts:
+        return _NONE
+    model, start, error = _object(facts, "model"), _object(facts, "metadata"), _object(facts, "error")
+    role, persona, workspace, mode, source_event = (_text(facts.get(name)) for name in NAMES)
+    return (
+        *(_text(model.get("model_id")), _text(model.get("provider_id")), role, persona, workspace, mode),
+        *(_text(facts.get("toolset_name")), _text(start.get("system_prompt_digest")), _text(facts.get("finish"))),
+        *(_text(error.get("code")), source_event),
+    )
+
+
+def named_columns(facts: TurnFacts) -> dict[str, str | None]:
+    return dict(zip(COLUMNS, columns(facts), strict=True))
+
+
+COLUMNS = (
+    *("model", "provider", "role", "persona", "workspace", "mode", "toolset", "prompt_digest", "finish", "error_code"),
+    "source_event",
+)
+
+
+def _object(facts: TurnFacts, name: str) -> dict[str, Any]:
+    found = facts.get(name)
+    return found if isinstance(found, dict) else {}
+
+
+def _text(value: Any) -> str | None:
+    """What a column of text holds; NUL, which Postgres cannot hold, is in facts_json only."""
+    return value if isinstance(value, str) and value and "\0" not in value else None
 
 
 def outcome(facts: TurnFacts, finish: str | None, ended: tuple[str, str | None] | None) -> TurnFacts:

@@ -48,7 +48,7 @@ def gone(session_id: str) -> SessionNotFound:
 def mend(tx: Tx, head: Head) -> Head:
     """A head that points at a turn which is not there goes back to the last one of its reflog that is."""
     known = [line.turn_id for line in reversed(rows.history.all(tx, session=head.session_id))]
-    there = (each for each in known if each is not None and tx.one(Q.thread_of, turn=each) is not None)
+    there = (each for each in known if each is not None and tx.one(Q.parent_of, turn=each) is not None)
     to = next(there, None)
     taken = lock(tx, head.session_id, timestamps=0)
     return move(tx, taken, to, kind="recover", reason=f"turn {head.turn_id} is not there")

@@ -276,6 +276,9 @@ class SessionRow(Row):
     updated_at: int
     archived_at: int | None
     deleted_at: int | None
+    ended_at: int | None
+    end_reason: str | None
+    last_message_at: int | None
     app_id: str | None
     waiting: int
     live: int

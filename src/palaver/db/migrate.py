@@ -13,14 +13,22 @@ from ..base.clock import now_ms
 from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
 from .sqlite.intruders import CONTRACT
 
-VERSION = 4
+VERSION = 5
 
 
 def is_current(connection: apsw.Connection, path: str) -> bool:
+    """A newer file is current, too, where it says that programs of this version may go on writing beside newer ones."""
     version = version_of(connection)
-    if version > VERSION:
+    if version > VERSION and _writers_from(connection, version) > VERSION:
         raise SchemaTooNew(path, version, VERSION)
-    return version == VERSION
+    return version >= VERSION
+
+
+def _writers_from(connection: apsw.Connection, version: int) -> int:
+    """The oldest version that may write into a file; what a migration that only adds leaves in `settings`."""
+    found = connection.execute("SELECT value FROM settings WHERE name = 'writers_from'").fetchall()
+    said = "".join(str(value) for (value,) in found)
+    return int(said) if said.isascii() and said.isdigit() else version
 
 
 def version_of(connection: apsw.Connection) -> int:

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable
+from collections.abc import Callable, Collection
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -17,6 +17,7 @@ import msgspec
 
 from ..base import exact_json
 from ..core import damage
+from ..core.facts import COLUMNS
 from ..db import schema
 from ..db.engine import Row
 from ..db.queries import Q, Query
@@ -49,14 +50,14 @@ class Table:
         *,
         counts: str = "",
         kinds: dict[str, str] | None = None,
-        without: str = "",
+        without: Collection[str] = (),
     ) -> None:
         self.name = name
         self.put = put
         self.home = home  # the column that must name the group's session
         known = dict.fromkeys(counts.split(), "count") | (kinds or {})
         self.columns = [
-            _column(c, known.get(c.name)) for c in schema.current().tables[name].columns if c.name != without
+            _column(c, known.get(c.name)) for c in schema.current().tables[name].columns if c.name not in without
         ]
         self.names = [column.name for column in self.columns]
         self._keys = ["table", *self.names]
@@ -215,7 +216,7 @@ HEADS = Table(
     "heads",
     Q.import_head,
     "session_id",
-    counts="revision event_seq events_floor last_at looked_at deleted_at",
+    counts="revision event_seq events_floor last_at looked_at deleted_at ended_at last_message_at",
 )
 REFLOG = Table("reflog", Q.import_line, "session_id", counts="seq revision ref_seq")
 TURNS = Table(
@@ -225,7 +226,7 @@ TURNS = Table(
     counts="begin_seq fence depth thread_tokens thread_messages input_tokens output_tokens reasoning_tokens cache_read "
     "cache_write usage_told",
     kinds={"owner": "null"},
-    without="live",
+    without=("live", "jump", "thread_results", "thread_calls", "stray_seq", *COLUMNS),
 )
 ENTRIES = Table("turn_entries", Q.import_entry, counts="seq")
 MESSAGES = Table("chat_messages", Q.import_message, "session_id")

@@ -59,7 +59,8 @@ def note_permission(recorder: Recorder, permission: str) -> None:
 
 
 def _write_facts(tx: Tx, turn: OpenTurn) -> None:
-    tx.defer(Q.set_facts, turn=turn.id, fence=turn.fence, facts=facts.stored(turn.facts))
+    kept = facts.stored(turn.facts)
+    tx.defer(Q.set_facts, turn=turn.id, fence=turn.fence, facts=kept, **facts.named_columns(turn.facts))
 
 
 # ---------------------------------------------------------------- results from outside, and waiting for them

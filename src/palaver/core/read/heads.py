@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import TurnNotFound
+from .jumps import Jump
 
 
 class Head(NamedTuple):
@@ -33,6 +34,9 @@ class Thread(NamedTuple):
     depth: int = 0
     tokens: int = 0
     messages: int = 0
+    results: int | None = 0  # None, as that of `calls`: not filled yet
+    calls: int | None = 0
+    jump: Jump | None = None  # its own; None: not filled yet, or there is no parent
 
 
 def read(tx: Tx, session_id: str) -> Head:
@@ -47,4 +51,6 @@ def thread_of(tx: Tx, turn_id: str | None) -> Thread:
     row = tx.one(Q.thread_of, turn=turn_id)
     if row is None:
         raise TurnNotFound(turn_id, "the head of a session, or a turn, points at it; verify() says which")
-    return Thread(*row)
+    digest, place, tokens, messages, results, calls, to, depth, on, depth_on = row
+    jump = None if to is None else Jump(to, depth or 0, None if on is None else Jump(on, depth_on or 0))
+    return Thread(digest, place, tokens, messages, results, calls, jump)

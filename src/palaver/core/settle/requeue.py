@@ -7,6 +7,7 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from .. import metadata, rows
+from ..facts import named_columns
 from ..read import previews
 from ..read.heads import Head
 from ..turn import open_turn, seal
@@ -17,8 +18,9 @@ def give_back(tx: Tx, head: Head, turn_id: str, fence: int) -> bool:
     queued, turn = rows.queued_turn.one(tx, turn=turn_id), rows.turn.one(tx, turn=turn_id)
     if queued is None or turn is None or queued.claims != 1:
         return False
-    sent = exact_json.encode(exact_json.parse(turn.facts_json).get("as_sent", {}))
-    if tx.run(Q.give_back_turn, turn=turn_id, fence=fence, facts=sent) != 1:
+    sent = exact_json.parse(turn.facts_json).get("as_sent", {})
+    told = {"facts": exact_json.encode(sent), **named_columns(sent)}
+    if tx.run(Q.give_back_turn, turn=turn_id, fence=fence, **told) != 1:
         return False
     for message_id, text in tx.all(Q.home_messages_of_turn, turn=turn_id, session=head.session_id):
         again = metadata.splice(metadata.unhide(text), "queued_at", str(queued.queued_at))

@@ -7,9 +7,11 @@ the rows and events.
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Sequence
+from typing import Any, NamedTuple
 
 from ...aisdk.folding import MISSING, Fold
+from ...aisdk.parts import FINAL
 from ...base import exact_json, ids
 from ...base.clock import now_ms
 from ...db.engine import Tx
@@ -19,7 +21,7 @@ from ...model import Usage
 from .. import facts as turn_facts
 from .. import rows
 from ..facts import TurnFacts, stored
-from ..read import entries, turns
+from ..read import entries, jumps, turns
 from ..read.entries import Entry
 from ..read.heads import Head, Thread, thread_of
 from ..read.replay import new_fold, replay
@@ -31,9 +33,19 @@ assert Q.insert_part.names == ("id", "message", "session", "place", "type", "dat
 assert Q.insert_entry.names == ("turn", "seq", "kind", "ref", "client", "salt", "leaf")
 assert Q.insert_turn.names == (
     *("id", "parent", "session", "revision", "begin_seq", "kind", "status", "owner", "now", "depth", "thread_tokens"),
-    *("thread_messages", "facts"),
+    *("thread_messages", "facts", "jump", "thread_results", "thread_calls", *turn_facts.COLUMNS),
 )
 assert Q.insert_event.names == ("session", "seq", "kind", "turn", "data", "at")
+
+
+class Tools(NamedTuple):
+    """Tool calls, and how many of them have a result."""
+
+    calls: int
+    results: int
+
+
+NO_TOOLS = Tools(0, 0)
 
 
 class OpenTurn:
@@ -70,6 +82,7 @@ class OpenTurn:
         self.cost = 0.0
         self.told = False
         self.chunks = 0
+        self.given = NO_TOOLS  # tool calls that it lists beside those of its response
 
     def add(
         self,
@@ -143,14 +156,28 @@ def begin(
             thread.depth + 1,
             thread.tokens,
         ),
-        *(thread.messages, stored(facts)),
+        *(thread.messages, stored(facts), jumps.id_of(jumps.of_child(tx, parent_id, thread.depth, thread.jump))),
+        *(thread.results, thread.calls, *turn_facts.columns(facts)),
     )
     for entry in references or ():
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
     turn.entries += write_messages(tx, turn.id, session_id, prepared, last_at=head.last_at, first=len(turn.entries))
+    turn.given = tools_listed(tx, turn.id) if references else tools_in(prepared)
     data = exact_json.dump({"turn": turn.id, "parent": parent_id})
     tx.defer_values(Q.insert_event, session_id, seq, "begin", seq, data, now_ms())
     return turn
+
+
+def tools_in(messages: Sequence[NewMessage]) -> Tools:
+    """The tool calls of messages that come whole."""
+    states = [part.tool_state for message in messages for part in message.parts if part.tool_call_id is not None]
+    return Tools(len(states), sum(state in FINAL for state in states)) if states else NO_TOOLS
+
+
+def tools_listed(tx: Tx, turn_id: str) -> Tools:
+    """Those of all entries that a turn has by now, whoever wrote what they refer to."""
+    calls, results = tx.one(Q.tools_listed, turn=turn_id) or NO_TOOLS
+    return Tools(calls, results)
 
 
 def write_messages(
@@ -222,6 +249,7 @@ def load(tx: Tx, turn_id: str) -> OpenTurn:
     turn.status, turn.fence, turn.response_id = row.status, row.fence, row.response_id
     turn.usage, turn.cost, turn.told = turns.usage(row), row.cost_usd, bool(row.usage_told)
     turn.entries = entries.of_turn(tx, turn_id)
+    turn.given = tools_listed(tx, turn_id)  # the parts of its response are listed by the seal
     if turn.response_id is not None:
         turn.part_ids = [part.id for part in rows.parts.all(tx, message=turn.response_id)]
         for part_id in turn.part_ids[-1:]:

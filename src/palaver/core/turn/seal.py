@@ -11,30 +11,32 @@ from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
 from ...aisdk import token_usage
-from ...aisdk.parts import FINAL, INTERRUPTED
+from ...aisdk.parts import FINAL, INTERRUPTED, is_tool
 from ...base import exact_json, ids
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import SEALED, TurnInfo, Usage, add_up
 from .. import counting, digests, heads, metadata, rows
-from ..facts import TurnFacts, outcome, stored
+from ..facts import COLUMNS, TurnFacts, columns, outcome, stored
 from ..read import entries as turn_entries
-from ..read import turns
+from ..read import jumps, turns
 from ..read.entries import Entry
 from ..read.heads import Head, Thread, thread_of
+from ..read.jumps import Jump
 from ..read.loose_rows import LooseMessage
 from . import foreign_entries, open_turn, response
 from .message_input import NewMessage
-from .open_turn import NOTHING, OpenTurn, record_event
+from .open_turn import NOTHING, OpenTurn, Tools, record_event
 
 assert Q.seal_turn.names == (
-    *("status", "now", "digest", "thread_tokens", "thread_messages", "facts", "chunks", "turn", "fence"),
+    *("status", "now", "digest", "thread_tokens", "thread_messages", "facts", "thread_results", "thread_calls"),
+    *(*COLUMNS, "chunks", "turn", "fence"),
 )
 assert Q.insert_sealed_turn.names == (
     *("id", "parent", "session", "revision", "begin_seq", "kind", "status", "now", "digest", "depth", "thread_tokens"),
     *("thread_messages", "response", "input", "output", "reasoning", "cache_read", "cache_write", "cost", "told"),
-    "facts",
+    *("facts", "jump", "thread_results", "thread_calls", *COLUMNS),
 )
 assert Q.fill_entry.names == ("salt", "leaf", "turn", "seq")
 assert Q.touch_session.names == ("now", "session")
@@ -74,29 +76,35 @@ AFTER_SEAL: list[Callable[[Tx, Sealed], None]] = []
 
 def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None) -> None:
     """The row of a sealed turn: that of an open one is closed, one that came whole is written. Then what follows."""
-    digest, depth, tokens, messages = turn.thread
+    digest, depth, tokens, messages, results, calls, jump = turn.thread
     facts = stored(turn.facts)
     if opened is None:
         tx.defer_values(
             Q.insert_sealed_turn,
             *(turn.id, turn.parent_id, turn.session_id, turn.base_revision, turn.begin_seq, turn.kind, turn.status),
             *(turn.at, digest, depth, tokens, messages, turn.response_id, *turn.usage.counts(), turn.cost, 0, facts),
+            *(jumps.id_of(jump), results, calls, *columns(turn.facts)),
         )
     else:
-        values = (turn.status, turn.at, digest, tokens, messages, facts, opened.chunks, opened.id, opened.fence)
-        tx.defer_values(Q.seal_turn, *values)
+        values = (turn.status, turn.at, digest, tokens, messages, facts, results, calls, *columns(turn.facts))
+        tx.defer_values(Q.seal_turn, *values, opened.chunks, opened.id, opened.fence)
     for step in AFTER_SEAL:
         step(tx, turn)
 
 
-def _thread(before: Thread, kind: str, entries: Sequence[Entry], usage: Usage) -> Thread:
+def _thread(
+    before: Thread, kind: str, entries: Sequence[Entry], usage: Usage, tools: Tools, jump: Jump | None
+) -> Thread:
     leaves, messages = list[bytes](), before.messages
     for entry in entries:
         messages += entry.kind == "message"
         if entry.leaf is not None:
             leaves.append(entry.leaf)
     tokens = before.tokens if usage is NOTHING else add_up((before.tokens, usage.total))
-    return Thread(digests.turn(before.digest, kind, leaves), before.depth + 1, tokens, messages)
+    digest, calls, results = digests.turn(before.digest, kind, leaves), before.calls, before.results
+    if calls is not None and results is not None:  # else the parent's are not filled yet, and so are not these
+        calls, results = calls + tools.calls, results + tools.results
+    return Thread(digest, before.depth + 1, tokens, messages, results, calls, jump)
 
 
 # ---------------------------------------------------------------- an open turn ends
@@ -112,7 +120,9 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, beside: Sequence[LooseMessage] =
     _fill_response(tx, turn)
     if beside:
         foreign_entries.take(tx, turn, beside)
-    thread = _thread(turn.thread, turn.kind, turn.entries, turn.usage)
+    tools = open_turn.tools_listed(tx, turn.id) if beside else _tools_of(turn)
+    jump = jumps.of_child(tx, turn.parent_id, turn.thread.depth, turn.thread.jump)
+    thread = _thread(turn.thread, turn.kind, turn.entries, turn.usage, tools, jump)
     sealed = Sealed(
         *(turn.id, turn.session_id, turn.parent_id, turn.base_revision, turn.begin_seq, turn.kind, status, now_ms()),
         *(thread, turn.response_id, turn.usage, turn.cost, turn.facts),
@@ -120,6 +130,12 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, beside: Sequence[LooseMessage] =
     _record(tx, sealed, turn)
     turn.status = status
     return sealed
+
+
+def _tools_of(turn: OpenTurn) -> Tools:
+    """What the turn was given, and the calls of its response, each of which has a result by now."""
+    calls = sum(is_tool(part["type"]) for part in turn.fold.parts)
+    return Tools(turn.given.calls + calls, turn.given.results + calls) if calls else turn.given
 
 
 def close_parts(turn: OpenTurn, status: str) -> None:
@@ -169,7 +185,10 @@ def commit(
     new = usage_of(messages)
     usage = new if counted is NOTHING else new + counted
     answer = last_answer(messages) or (_last_listed_answer(tx, entries) if entries else None)
-    revision, after = head.revision if base_revision is None else base_revision, _thread(before, kind, listed, usage)
+    tools = open_turn.tools_listed(tx, turn_id) if entries else open_turn.tools_in(messages)
+    jump = jumps.of_child(tx, parent_id, before.depth, before.jump)
+    revision = head.revision if base_revision is None else base_revision
+    after = _thread(before, kind, listed, usage, tools, jump)
     # fmt: off
     sealed = Sealed(
         turn_id, session_id, parent_id, revision, head.event_seq, kind, status, head.last_at, after, answer, usage,

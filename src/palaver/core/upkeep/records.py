@@ -233,7 +233,7 @@ class StandingRow(Row):
 
 
 reflog_page = Select("lines_of_session", ReflogRow)
-thread = Select("thread_of", ThreadRow)
+thread = Select("sums_of_turn", ThreadRow)
 events_of_turn = Select("events_of_turn", EventOfTurnRow)
 events_between = Select("events_between", EventSizeRow)
 turns_to_trim = Select("turns_to_trim", TurnToTrimRow)

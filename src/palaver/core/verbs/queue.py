@@ -26,7 +26,7 @@ from ...model import SEALED, Queued
 from .. import facts as turn_facts
 from .. import heads, metadata, rows
 from ..facts import TurnFacts
-from ..read import previews, sessions, transcript
+from ..read import jumps, previews, sessions, transcript
 from ..read.heads import Head, thread_of
 from ..read.unsettled import has_dead
 from ..rows import PendingRow, QueuedRow
@@ -98,6 +98,7 @@ def _enqueue(tx: Tx, session_id: str, message: NewMessage, facts: TurnFacts) -> 
         begin_seq=head.event_seq,
         now=head.last_at,
         facts=exact_json.encode(facts),
+        **turn_facts.named_columns(facts),
     )
     open_turn.write_messages(tx, turn_id, session_id, [message], last_at=head.last_at)
     text = metadata.splice(message.metadata, "queued_at", str(head.last_at))
@@ -190,7 +191,11 @@ def _begin(tx: Tx, head: Head, turn_id: str, owner: str, given: TurnFacts) -> Op
         depth=thread.depth + 1,
         thread_tokens=thread.tokens,
         thread_messages=thread.messages,
+        thread_results=thread.results,
+        thread_calls=thread.calls,
+        jump=jumps.id_of(jumps.of_child(tx, head.turn_id, thread.depth, thread.jump)),
         facts=exact_json.encode(facts),
+        **turn_facts.named_columns(facts),
     )
     if claimed != 1:
         raise MessageFired(turn_id, turn_id)

@@ -83,9 +83,27 @@ CREATE TABLE turns (
     cost_usd        REAL NOT NULL DEFAULT 0,
     usage_told      INTEGER NOT NULL DEFAULT 0, -- 1: turn.usage() told us, and we added it to the message
     facts_json      TEXT NOT NULL DEFAULT '{}', -- what was in force: model, toolset, error, …
-    live            INTEGER NOT NULL DEFAULT 0 -- 1: it is open, or its chunks are yet to be trimmed
+    live            INTEGER NOT NULL DEFAULT 0, -- 1: it is open, or its chunks are yet to be trimmed
+    jump            TEXT,                      -- an ancestor far away, '': it is a root; NULL: not filled yet
+    thread_results  INTEGER,                   -- tool results from the root to here,
+    thread_calls    INTEGER,                   -- and tool calls; NULL: not filled yet
+    stray_seq       INTEGER,                   -- the event that left it beside the path
+    -- Copies of facts that lists, filters and views read; facts_json has the rest.
+    model           TEXT,
+    provider        TEXT,
+    role            TEXT,
+    persona         TEXT,
+    workspace       TEXT,
+    mode            TEXT,
+    toolset         TEXT,
+    prompt_digest   TEXT,
+    finish          TEXT,
+    error_code      TEXT,
+    source_event    TEXT
 ) WITHOUT ROWID;
 CREATE INDEX turns_live ON turns (session_id, sealed_at) WHERE live = 1;
+CREATE INDEX turns_unfilled ON turns (depth, id) WHERE jump IS NULL;
+CREATE INDEX turns_stray ON turns (session_id, stray_seq) WHERE stray_seq IS NOT NULL;
 
 -- One line per thing that became durable in a turn: the order of record. It refers to a message or a part,
 -- which may have been written first in another turn.
@@ -118,7 +136,10 @@ CREATE TABLE heads (
     scope_json   TEXT NOT NULL DEFAULT '{}',   -- account, project, workspace, persona … of hub and ledger
     title        TEXT,
     preview      TEXT,                         -- the first thing the user said
-    deleted_at   INTEGER
+    deleted_at   INTEGER,
+    ended_at     INTEGER,                      -- the application said that it is over,
+    end_reason   TEXT,                         -- and why
+    last_message_at INTEGER                    -- when it last got a message of its own
 ) WITHOUT ROWID;
 
 CREATE INDEX heads_by_title ON heads (title) WHERE title IS NOT NULL;
@@ -150,6 +171,70 @@ CREATE TABLE events (
     PRIMARY KEY (session_id, seq)
 ) WITHOUT ROWID;
 
+-- What a session belongs to: source, user, project …, one row each. created_at is the session's own, so that no append
+-- touches it, and a list by a fact is a range of the key.
+CREATE TABLE session_facts (
+    name       TEXT NOT NULL,
+    value      TEXT NOT NULL,
+    created_at INTEGER NOT NULL,
+    session_id TEXT NOT NULL,
+    PRIMARY KEY (name, value, created_at, session_id)
+) WITHOUT ROWID;
+CREATE INDEX session_facts_by_session ON session_facts (session_id, name);
+
+-- Tokens and money, one row per response of an API. Those of a turn and a message add up to what these say.
+CREATE TABLE usage (
+    session_id    TEXT NOT NULL,
+    n             INTEGER NOT NULL,            -- 1, 2, 3 … in each session
+    turn_id       TEXT,
+    message_id    TEXT,
+    key           TEXT,                        -- of the response: the same again counts once
+    source        TEXT NOT NULL,               -- who told: turn, metadata, or the name of a dialect
+    provider      TEXT,
+    model         TEXT,
+    input         INTEGER NOT NULL,
+    output        INTEGER NOT NULL,
+    reasoning     INTEGER NOT NULL,
+    cache_read    INTEGER NOT NULL,
+    cache_write   INTEGER NOT NULL,
+    cost_reported REAL,                        -- what the caller said it cost,
+    cost_computed REAL,                        -- and what a price list says
+    price         TEXT,                        -- which price list
+    at            INTEGER NOT NULL,
+    PRIMARY KEY (session_id, n)
+) WITHOUT ROWID;
+CREATE INDEX usage_by_turn ON usage (turn_id) WHERE turn_id IS NOT NULL;
+CREATE INDEX usage_by_message ON usage (message_id) WHERE message_id IS NOT NULL;
+CREATE INDEX usage_by_key ON usage (session_id, key) WHERE key IS NOT NULL;
+
+-- The fields of each compaction, as its part has them.
+CREATE TABLE compactions (
+    turn_id                     TEXT PRIMARY KEY,
+    summary                     TEXT NOT NULL,
+    summarized_through_turn_id  TEXT,
+    first_kept_turn_id          TEXT,
+    turns_summarized            INTEGER,
+    compaction_type             TEXT NOT NULL,
+    model                       TEXT,
+    provider                    TEXT,
+    tokens_before               INTEGER,
+    tokens_after                INTEGER,
+    summary_tokens              INTEGER,
+    summarization_input_tokens  INTEGER,
+    summarization_output_tokens INTEGER,
+    duration_ms                 INTEGER,
+    trigger                     TEXT,
+    metadata_json               TEXT
+) WITHOUT ROWID;
+
+-- Tool definitions and request settings by SHA-256 of their JSON text; the facts of a turn carry the digest.
+CREATE TABLE bodies (
+    digest     TEXT PRIMARY KEY,
+    kind       TEXT NOT NULL,                  -- tools, settings
+    body       TEXT NOT NULL,
+    created_at INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Only where every event is kept (`events="full"`): each change of a contract row, as the statement that made it and
 -- what it was given. Carried out again, in order, they give the three tables of a session row for row.
 CREATE TABLE journal (
@@ -162,7 +247,7 @@ CREATE TABLE journal (
 
 -- What holds for the store as a whole, whoever opens it.
 CREATE TABLE settings (
-    name  TEXT PRIMARY KEY,                    -- events: live or full
+    name  TEXT PRIMARY KEY,                    -- events: live or full; writers_from: the oldest version that may write
     value TEXT NOT NULL
 ) WITHOUT ROWID;
 
@@ -256,7 +341,8 @@ CREATE VIEW session_rows AS
 SELECT s.id, s.agent, s.workspace_root, s.model_json, h.title, h.preview, s.parent_id, s.parent_message_id,
        h.relation, h.revision, h.turn_id, t.depth, t.thread_messages,
        s.prompt_tokens, s.completion_tokens, s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens,
-       s.cost_usd, s.metadata_json, s.created_at, s.updated_at, s.archived_at, h.deleted_at
+       s.cost_usd, s.metadata_json, s.created_at, s.updated_at, s.archived_at, h.deleted_at,
+       h.ended_at, h.end_reason, h.last_message_at
   FROM chat_sessions s
   LEFT JOIN heads h ON h.session_id = s.id
   LEFT JOIN turns t ON t.id = h.turn_id;

@@ -56,7 +56,8 @@ SELECT session_id, turn_id, prev_turn_id, revision, event_seq,
            SELECT max(e.seq) FROM turns t JOIN events e ON e.session_id = :session AND e.turn = t.begin_seq
             WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NOT NULL AND e.kind = 'chunk'), 0)),
        last_at, looked_at, relation, origin_id,
-       origin_turn, origin_call, scope_json, title, preview, deleted_at
+       origin_turn, origin_call, scope_json, title, preview, deleted_at,
+       ended_at, end_reason, last_message_at
   FROM heads WHERE session_id = :session;
 
 -- name: export_reflog

@@ -10,7 +10,12 @@
 {put reflog};
 
 -- name: import_turn
-INSERT INTO turns ({columns turns}) VALUES (
+-- What is derived (jump, sums of tools, the facts that are columns) is filled afterwards, as in an older store.
+INSERT INTO turns (
+    id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, sealed_at, digest,
+    depth, thread_tokens, thread_messages, response_id, input_tokens, output_tokens, reasoning_tokens, cache_read,
+    cache_write, cost_usd, usage_told, facts_json, live
+) VALUES (
     :id, :parent_id, :session_id, :base_revision, :begin_seq, :kind, :status, NULL, :fence, :started_at, :sealed_at,
     :digest, :depth, :thread_tokens, :thread_messages, :response_id, :input_tokens, :output_tokens, :reasoning_tokens,
     :cache_read, :cache_write, :cost_usd, :usage_told, :facts_json, CASE WHEN CAST(:sealed_at AS INTEGER) IS NULL THEN 1 ELSE 0 END

@@ -21,14 +21,18 @@ VALUES (:session, :id, :turn, :payload, :at, 0);
 -- name: insert_pending_turn
 INSERT INTO turns (
     id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, depth,
-    thread_tokens, thread_messages, response_id, facts_json, live
-) VALUES (:id, NULL, :session, -1, :begin_seq, 'turn', 'pending', NULL, 1, :now, 1, 0, 0, NULL, :facts, 1);
+    thread_tokens, thread_messages, response_id, facts_json, live, jump, thread_results, thread_calls, {facts}
+) VALUES (
+    :id, NULL, :session, -1, :begin_seq, 'turn', 'pending', NULL, 1, :now, 1, 0, 0, NULL, :facts, 1, '', 0, 0,
+    {given_facts}
+);
 
 -- name: claim_turn
 -- A pending turn is begun: it gets its place in the tree. No row: somebody else was first.
 UPDATE turns SET parent_id = :parent, base_revision = :revision, begin_seq = :begin_seq, status = 'streaming',
        owner = :owner, fence = fence + 1, started_at = :now, depth = :depth, thread_tokens = :thread_tokens,
-       thread_messages = :thread_messages, facts_json = :facts
+       thread_messages = :thread_messages, facts_json = :facts, jump = :jump, thread_results = :thread_results,
+       thread_calls = :thread_calls, {set_fact_columns}
  WHERE id = :turn AND status = 'pending' AND sealed_at IS NULL;
 
 -- name: count_claim
@@ -37,5 +41,6 @@ UPDATE queue SET claims = claims + 1 WHERE turn_id = :turn;
 -- name: give_back_turn
 -- A start that failed before anything came: the message waits again.
 UPDATE turns SET parent_id = NULL, base_revision = -1, status = 'pending', owner = NULL, fence = fence + 1, depth = 1,
-       thread_tokens = 0, thread_messages = 0, facts_json = :facts
+       thread_tokens = 0, thread_messages = 0, facts_json = :facts, jump = '', thread_results = 0, thread_calls = 0,
+       {set_fact_columns}
  WHERE id = :turn AND status = 'streaming' AND sealed_at IS NULL AND response_id IS NULL AND fence = :fence;

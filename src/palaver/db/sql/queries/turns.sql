@@ -1,23 +1,35 @@
 -- Turns: begun, written, sealed.
 
+-- snippet: facts
+-- The facts that are columns, too; `core.facts.columns` gives their values.
+model, provider, role, persona, workspace, mode, toolset, prompt_digest, finish, error_code, source_event
+
+-- snippet: given_facts
+:model, :provider, :role, :persona, :workspace, :mode, :toolset, :prompt_digest, :finish, :error_code, :source_event
+
+-- snippet: set_fact_columns
+model = :model, provider = :provider, role = :role, persona = :persona, workspace = :workspace, mode = :mode,
+       toolset = :toolset, prompt_digest = :prompt_digest, finish = :finish, error_code = :error_code,
+       source_event = :source_event
+
 -- name: insert_turn
 INSERT INTO turns (
     id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, depth,
-    thread_tokens, thread_messages, response_id, facts_json, live
+    thread_tokens, thread_messages, response_id, facts_json, live, jump, thread_results, thread_calls, {facts}
 ) VALUES (
     :id, :parent, :session, :revision, :begin_seq, :kind, :status, :owner, 1, :now, :depth,
-    :thread_tokens, :thread_messages, NULL, :facts, 1
+    :thread_tokens, :thread_messages, NULL, :facts, 1, :jump, :thread_results, :thread_calls, {given_facts}
 );
 
 -- name: insert_sealed_turn
 INSERT INTO turns (
     id, parent_id, session_id, base_revision, begin_seq, kind, status, owner, fence, started_at, sealed_at, digest,
     depth, thread_tokens, thread_messages, response_id, input_tokens, output_tokens, reasoning_tokens, cache_read,
-    cache_write, cost_usd, usage_told, facts_json
+    cache_write, cost_usd, usage_told, facts_json, jump, thread_results, thread_calls, {facts}
 ) VALUES (
     :id, :parent, :session, :revision, :begin_seq, :kind, :status, NULL, 1, :now, :now, :digest,
     :depth, :thread_tokens, :thread_messages, :response, :input, :output, :reasoning, :cache_read,
-    :cache_write, :cost, :told, :facts
+    :cache_write, :cost, :told, :facts, :jump, :thread_results, :thread_calls, {given_facts}
 );
 
 -- name: set_response
@@ -27,7 +39,8 @@ UPDATE turns SET response_id = :response WHERE id = :turn AND sealed_at IS NULL 
 -- name: seal_turn
 -- Its chunks are trimmed a little later, unless there are none, or the store keeps everything.
 UPDATE turns SET status = :status, owner = NULL, sealed_at = :now, digest = :digest, thread_tokens = :thread_tokens,
-       thread_messages = :thread_messages, facts_json = :facts,
+       thread_messages = :thread_messages, facts_json = :facts, thread_results = :thread_results,
+       thread_calls = :thread_calls, {set_fact_columns},
        live = CASE WHEN :chunks = 0 OR EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full')
               THEN 0 ELSE 1 END
  WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
@@ -53,7 +66,7 @@ UPDATE turns SET input_tokens = :input, output_tokens = :output, reasoning_token
  WHERE id = :turn;
 
 -- name: set_facts
-UPDATE turns SET facts_json = :facts WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
+UPDATE turns SET facts_json = :facts, {set_fact_columns} WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: get_turn
 SELECT id, parent_id, session_id, kind, status, base_revision, depth, started_at, sealed_at, digest, response_id,
@@ -62,7 +75,23 @@ SELECT id, parent_id, session_id, kind, status, base_revision, depth, started_at
   FROM turns WHERE id = :turn;
 
 -- name: thread_of
+SELECT t.digest, t.depth, t.thread_tokens, t.thread_messages, t.thread_results, t.thread_calls,
+       t.jump, j.depth, j.jump, o.depth
+  FROM turns t LEFT JOIN turns j ON j.id = t.jump LEFT JOIN turns o ON o.id = j.jump
+ WHERE t.id = :turn;
+
+-- name: sums_of_turn
 SELECT digest, depth, thread_tokens, thread_messages FROM turns WHERE id = :turn;
+
+-- name: jump_of
+SELECT t.jump, j.depth FROM turns t LEFT JOIN turns j ON j.id = t.jump WHERE t.id = :turn;
+
+-- name: tools_listed
+-- How many tool calls the entries of a turn list, and how many of those have a result.
+SELECT count(*), coalesce(sum(CASE WHEN p.tool_state IN ('output-available', 'output-error', 'output-denied')
+                              THEN 1 ELSE 0 END), 0)
+  FROM turn_entries e JOIN chat_parts p ON p.id = e.ref
+ WHERE e.turn_id = :turn AND e.kind = 'part' AND p.tool_call_id IS NOT NULL;
 
 -- name: open_turn
 SELECT session_id, id, begin_seq, response_id, status, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL;
