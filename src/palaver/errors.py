@@ -58,6 +58,15 @@ class BadValue(PalaverError, ValueError):
     """A value cannot be stored so that it comes back exactly as given."""
 
 
+class UsageKeyTaken(BadValue):
+    """A response that was counted before, told again with other counts."""
+
+    def __init__(self, session_id: str, key: str) -> None:
+        super().__init__(f"usage {key!r:.60} of session {session_id} was counted before, and said something else")
+        self.session_id = session_id
+        self.key = key
+
+
 class SessionExists(BadValue):
     def __init__(self, session_id: str) -> None:
         super().__init__(f"session {session_id} exists already; get() opens it, get_or_create() either way")

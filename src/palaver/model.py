@@ -68,6 +68,24 @@ class Usage(msgspec.Struct, frozen=True):
         return cls(**counts) if counts else None
 
 
+class UsageEntry(msgspec.Struct, frozen=True):
+    """The usage of one response of an API. `cost_reported` is what the caller said, `cost_computed` what a price list
+    says; `turn_id` and `message_id` are None for what belongs to the session as a whole."""
+
+    n: int
+    turn_id: str | None
+    message_id: str | None
+    key: str | None
+    source: str
+    provider: str | None
+    model: str | None
+    usage: Usage
+    cost_reported: float | None
+    cost_computed: float | None
+    price: str | None
+    at: int
+
+
 class SessionInfo(msgspec.Struct, frozen=True):
     """A session as a list shows it. `app_id` is the application's own id (`create(id=…)`); `waiting` and `live` count
     the turns that wait for an answer and those that are being written."""

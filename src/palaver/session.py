@@ -272,7 +272,7 @@ class Session:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
         options = verbs.options.TurnOptions(**given)
         options.refuse_snapshots()
-        prepared = verbs.message_input.prepare(message, options.for_user())
+        prepared = verbs.message_input.prepare(message, options.for_message)
         if len(prepared) != 1 or prepared[0].role != "user":
             raise BadValue("a queued message is one message of the user")
         if id is not None:
@@ -429,7 +429,7 @@ class Moment:
 def _prepared(messages: Any, given: dict[str, Any]) -> tuple[TurnOptions, list[NewMessage]]:
     """What a caller gave for a turn: its options, and its messages as the rows they will be."""
     options = verbs.options.TurnOptions(**given) if given else verbs.options.PLAIN
-    return options, verbs.message_input.prepare(messages, options.for_user() if given else None)
+    return options, verbs.message_input.prepare(messages, options.for_message if given else None)
 
 
 def _stamp(when: datetime | int) -> int:

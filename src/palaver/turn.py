@@ -210,16 +210,20 @@ class Turn:
         cache_write: int = 0,
         model: Any = None,
         cost_usd: float | None = None,
+        key: str | None = None,
     ) -> None:
         """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
-        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost."""
+        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost. With a `key`, such as
+        the id of the response, the same again counts once."""
         given = counting.check_usage(Usage(input, output, reasoning, cache_read, cache_write))
         if told is not None:
             if given != Usage():
                 raise BadValue("give the usage object of an API, or counts by name, not both")
             given = token_usage.read(told)
+        cost = None if cost_usd is None else counting.check_cost(cost_usd)
+        exact_json.check_column("key", key)
         with self._lock:
-            changes.count_usage(self._recorder, given, counting.check_cost(cost_usd), model)
+            changes.count_usage(self._recorder, given, cost, model, key)
 
     # ------------------------------------------------------------ waiting and results from outside
 

@@ -82,6 +82,8 @@ class OpenTurn:
         self.cost = 0.0
         self.told = False
         self.chunks = 0
+        self.counted: Usage | None = None  # what the usage row of its response's metadata says
+        self.has_usage_rows = True  # False: it was begun before there were any
         self.given = NO_TOOLS  # tool calls that it lists beside those of its response
 
     def add(
@@ -250,6 +252,8 @@ def load(tx: Tx, turn_id: str) -> OpenTurn:
     turn.usage, turn.cost, turn.told = turns.usage(row), row.cost_usd, bool(row.usage_told)
     turn.entries = entries.of_turn(tx, turn_id)
     turn.given = tools_listed(tx, turn_id)  # the parts of its response are listed by the seal
+    turn.has_usage_rows = turn.usage == NOTHING or tx.one(Q.turn_has_usage, turn=turn_id) is not None
+    turn.counted = turn.usage if turn.has_usage_rows and not turn.told else None
     if turn.response_id is not None:
         turn.part_ids = [part.id for part in rows.parts.all(tx, message=turn.response_id)]
         for part_id in turn.part_ids[-1:]:

@@ -21,7 +21,7 @@ from ..runtime import Runtime
 from ..settle import preflight
 from ..turn import foreign_entries, seal, triggers
 from ..turn.message_input import NewMessage
-from ..turn.options import TurnOptions
+from ..turn.options import Standing, TurnOptions
 
 
 class WholeTurn(NamedTuple):
@@ -37,7 +37,10 @@ def commit(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, *, caref
     taken = heads.advance(tx, session_id, turn_id, timestamps=len(messages), expected=given.expected)
     if taken is None:
         raise FastPathMissed
-    head, rules, has_preview = taken
+    head, rules, has_preview, model, agent = taken
+    standing = Standing(rules, model, agent)
+    options.keep_bodies(tx)
+    options.say_in(messages, standing)
     if not has_preview:
         heads.keep_preview(tx, session_id, previews.of(messages))
     preflight.refuse_loose(tx, runtime, head, given.expected)
@@ -53,7 +56,7 @@ def commit(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, *, caref
         turn_id=turn_id,
         status=seal.status_of(messages),
         thread=thread,
-        facts=options.in_force(rules),
+        facts=options.in_force(standing),
     )
     now = now_ms()
     seal.touch(tx, session_id, turn.facts, now)
@@ -68,13 +71,16 @@ def _commit_carefully(tx: Tx, runtime: Runtime, session_id: str, given: WholeTur
     head = preflight.ready_to_say(tx, runtime, session_id, messages, given.expected)
     # A caller that follows whatever there is comes after the rows of other programs beside an open turn.
     beside = adopt.beside(tx, head) if given.expected is None else []
+    standing, facts = options.of_session(tx, session_id)
+    options.keep_bodies(tx)
+    options.say_in(messages, standing)
     turn = seal.commit(
         tx,
         head,
         messages,
         entries=[entry for message in beside for entry in foreign_entries.of_message(tx, message)],
         parent_id=head.turn_id,
-        facts=options.of_session(tx, session_id),
+        facts=facts,
         status=seal.status_of(messages),
         counted=foreign_entries.usage_of(beside),
     )

@@ -51,7 +51,9 @@ UPDATE heads
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL;
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL,
+    (SELECT s.model_json FROM chat_sessions s WHERE s.id = :session),
+    (SELECT s.agent FROM chat_sessions s WHERE s.id = :session);
 
 -- name: begin_head
 -- The same for a turn that is begun: the head stays where it is.
@@ -61,7 +63,9 @@ UPDATE heads
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
 RETURNING turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL;
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL,
+    (SELECT s.model_json FROM chat_sessions s WHERE s.id = :session),
+    (SELECT s.agent FROM chat_sessions s WHERE s.id = :session);
 
 -- name: respond_head
 -- The first chunk of an open turn: a stamp for its message, a number for the chunk. No row: the turn is not ours.
