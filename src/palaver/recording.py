@@ -9,14 +9,13 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Unpack
 
 from .base import arguments
 from .errors import BadValue
+from .keywords import MessagesLike, TurnKeywords
+from .session import Session
 from .turn import Chunk, Turn
-
-if TYPE_CHECKING:
-    from .session import Session
 
 
 class Recording:
@@ -77,8 +76,15 @@ class Recording:
         return True
 
 
-def record(session: Session, message: Any, stream: Iterable[Chunk], **given: Any) -> Recording:
+def record(
+    session: Session,
+    message: MessagesLike,
+    stream: Iterable[Chunk],
+    *,
+    expected: int | None = None,
+    **given: Unpack[TurnKeywords],
+) -> Recording:
     """Begin a turn with a message and record a stream of chunks in it, passing each on. `given`: as `session.turn`."""
     if not callable(getattr(session, "turn", None)):
         raise BadValue(f"a stream is recorded in a Session of a store, not in {arguments.shown(session)}")
-    return Recording(session.turn(message, **given), stream)
+    return Recording(session.turn(message, expected, **given), stream)

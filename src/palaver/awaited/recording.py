@@ -1,0 +1,83 @@
+"""Recording an async stream on its way to somebody: every chunk goes to the store first, then to the caller."""
+
+from __future__ import annotations
+
+import asyncio
+from collections import deque
+from collections.abc import AsyncIterable, AsyncIterator
+from typing import Unpack
+
+from ..base import arguments
+from ..errors import BadValue
+from ..keywords import MessagesLike, TurnKeywords
+from ..turn import Chunk
+from .handles import AsyncSession, AsyncTurn
+
+
+class AsyncRecording:
+    """Iterate over it for the chunks, once; the stream is recorded to its end whether anybody listens or not."""
+
+    def __init__(self, turn: AsyncTurn, stream: AsyncIterable[Chunk]) -> None:
+        self.turn = turn
+        self._chunks: deque[Chunk] = deque()
+        self._news = asyncio.Event()
+        self._listening = True
+        crew = turn._lane.crew
+        self._task = crew.begin(self._record(stream))
+        crew.recordings.add(self._task)
+        self._task.add_done_callback(crew.recordings.discard)
+
+    async def _record(self, stream: AsyncIterable[Chunk]) -> None:
+        try:
+            async with self.turn as turn:
+                async for chunk in stream:
+                    await turn.write(chunk)
+                    if self._listening:
+                        self._chunks.append(chunk)
+                        self._news.set()
+        finally:
+            self._news.set()
+
+    async def __aiter__(self) -> AsyncIterator[Chunk]:
+        try:
+            while self._listening:
+                while self._chunks:
+                    yield self._chunks.popleft()
+                if self._task.done():
+                    break
+                self._news.clear()
+                await self._either()
+        finally:
+            self._listening = False
+            self._chunks.clear()
+            self._news.set()
+        if self._task.done():
+            await self._task
+
+    async def _either(self) -> None:
+        """Until there is news, or the end."""
+        news = asyncio.ensure_future(self._news.wait())
+        try:
+            await asyncio.wait([news, self._task], return_when=asyncio.FIRST_COMPLETED)
+        finally:
+            news.cancel()
+
+    async def wait(self) -> None:
+        """Until everything is recorded; an error of the stream is raised here."""
+        await asyncio.shield(self._task)
+
+
+async def record(
+    session: AsyncSession,
+    message: MessagesLike,
+    stream: AsyncIterable[Chunk],
+    *,
+    expected: int | None = None,
+    **given: Unpack[TurnKeywords],
+) -> AsyncRecording:
+    """Begin a turn with a message and record an async stream in it, passing each chunk on."""
+    if not isinstance(session, AsyncSession):
+        raise BadValue(f"a stream is recorded in a session of an aio store, not in {arguments.shown(session)}")
+    if not hasattr(stream, "__aiter__"):
+        raise BadValue(f"stream is an async iterator of chunks, not {type(stream).__name__}; see recording.record")
+    return AsyncRecording(await session.turn(message, expected, **given), stream)
