@@ -2,59 +2,61 @@
 
 from __future__ import annotations
 
-import importlib
-import inspect
-import typing
-from collections.abc import Callable, Iterator
-from types import ModuleType
-from typing import Any
+import subprocess
+import sys
+from typing import Any, get_args, get_type_hints
 
 import pytest
 
-MODULES = ["palaver", "palaver.aio", "palaver.exports", "palaver.keywords", "palaver.permissions", "palaver.recording"]
-MODULES += ["palaver.testing"]
+import palaver
+
+from .public import MODULES, callables_of
 
 
-def public(module: ModuleType) -> Iterator[tuple[str, Any]]:
-    names = getattr(module, "__all__", None) or [
-        name
-        for name, value in vars(module).items()
-        if not name.startswith("_") and getattr(value, "__module__", None) == module.__name__
-    ]
-    return ((f"{module.__name__}.{name}", getattr(module, name)) for name in names)
-
-
-def callables(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """A function, or a class with its methods and properties, `__init__` and the like too."""
-    if inspect.isclass(value):
-        yield name, value
-        for member, found in vars(value).items():
-            for function in functions_of(found):
-                if not member.startswith("_") or member.endswith("__"):
-                    yield f"{name}.{member}", function
-    elif callable(value) and hasattr(value, "__annotations__"):
-        yield name, value
-
-
-def functions_of(member: Any) -> list[Callable[..., Any]]:
-    if isinstance(member, property):
-        return [each for each in (member.fget, member.fset) if each is not None]
-    member = getattr(member, "__func__", member)
-    return [member] if inspect.isfunction(member) else []
-
-
-def unresolved(name: str) -> dict[str, str]:
-    """What of a module cannot be resolved, and why."""
+def unresolved(module: str) -> dict[str, str]:
+    """What cannot be resolved, and why."""
     found = {}
-    for each, value in public(importlib.import_module(name)):
-        for full, function in callables(each, value):
-            try:
-                typing.get_type_hints(function)
-            except Exception as error:
-                found[full] = repr(error)
+    for name, function in callables_of(module):
+        try:
+            get_type_hints(function)
+        except Exception as error:
+            found[name] = repr(error)
     return found
 
 
 @pytest.mark.parametrize("module", MODULES)
 def test_every_public_callable_can_be_asked_for_its_types(module: str) -> None:
     assert unresolved(module) == {}
+
+
+def test_they_are_the_classes_themselves() -> None:
+    assert get_type_hints(palaver.Session.turn)["return"] is palaver.Turn
+    assert get_type_hints(palaver.Session.claim)["return"] == palaver.Turn | None
+    assert get_type_hints(palaver.Session.permissions.fget)["return"] is palaver.SessionRules  # type: ignore[attr-defined]
+    (family,) = get_args(get_type_hints(palaver.open)["options"])
+    assert family is palaver.keywords.OpenKeywords
+
+
+FRESH = ["Store", "Sessions", "Session", "Moment", "Turn", "SessionRules"]
+
+
+@pytest.mark.parametrize("name", FRESH)
+def test_a_process_that_has_used_nothing_yet_is_answered_too(name: str) -> None:
+    code = f"""
+import inspect, typing, palaver
+kind = palaver.{name}
+for member in vars(kind).values():
+    member = member.fget if isinstance(member, property) else member
+    if inspect.isfunction(member) and (not member.__name__.startswith("_") or member.__name__ == "__init__"):
+        typing.get_type_hints(member)
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+
+
+def test_a_name_that_only_type_checkers_know_is_seen(monkeypatch: pytest.MonkeyPatch) -> None:
+    def vanish(self: Any) -> NotThere:  # type: ignore[name-defined] # noqa: F821
+        raise NotImplementedError
+
+    monkeypatch.setattr(palaver.Session, "vanish", vanish, raising=False)
+    assert list(unresolved("palaver")) == ["palaver.Session.vanish"]
