@@ -21,6 +21,7 @@ from .awaited.handles import (
     AsyncSessionRules,
     AsyncSessions,
     AsyncStore,
+    AsyncToolCall,
     AsyncTurn,
     open,
 )
@@ -36,6 +37,7 @@ __all__ = [
     "AsyncSessionRules",
     "AsyncSessions",
     "AsyncStore",
+    "AsyncToolCall",
     "AsyncTurn",
     "Following",
     "Listing",

@@ -20,6 +20,7 @@ LAYERS = [
     {"streaming", "exports"},
     {
         *(
+            "tool_call",
             "turn",
             "session",
             "session_rules",

@@ -22,6 +22,7 @@ from ..session import Moment, Session
 from ..session_rules import SessionRules
 from ..sessions import Sessions
 from ..store import Store
+from ..tool_call import ToolCall
 from ..turn import Chunk, Turn
 from .crew import Crew, Lane
 from .iterating import Following, Listing
@@ -156,6 +157,10 @@ class AsyncMoment(Async):
     """A session as it was."""
 
 
+class AsyncToolCall(Async):
+    """A tool call of an open turn, waiting for its answer."""
+
+
 class AsyncTurn(Async):
     """A Turn; leaving its block seals it, as without asyncio."""
 
@@ -183,11 +188,12 @@ _WRAPPERS: dict[type, type[Async]] = {
     Sessions: AsyncSessions,
     SessionRules: AsyncSessionRules,
     Moment: AsyncMoment,
+    ToolCall: AsyncToolCall,
     Turn: AsyncTurn,
     Store: AsyncStore,
 }
 _HANDLES = {"permissions"}
-_PLAIN = {"id", "session_id"}
+_PLAIN = {"id", "session_id", "name"}
 
 
 def _wrapped(value: Any, lane: Lane) -> Any:
