@@ -44,6 +44,8 @@ _R = TypeVar("_R")
 class Session:
     """One conversation. Cheap to make, holds no state; every property reads the store."""
 
+    id: str
+
     def __init__(self, store: palaver.Store, session_id: str) -> None:
         self._store = store
         self.id = arguments.text("a session's id", session_id)
@@ -416,6 +418,10 @@ class Session:
 
 class Moment:
     """A session as it was: the head at a time."""
+
+    turn_id: str | None
+    revision: int
+    at: int
 
     def __init__(self, store: palaver.Store, turn_id: str | None, revision: int, at: int) -> None:
         self._store = store

@@ -12,6 +12,9 @@ from .base import arguments, ids
 class ToolCall:
     """A tool call of an open turn, waiting for its answer."""
 
+    id: str
+    name: str
+
     def __init__(self, turn: palaver.Turn, call_id: str, name: str) -> None:
         self._turn = turn
         self.id = call_id

@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections import deque
 from collections.abc import AsyncIterable, AsyncIterator
-from typing import Unpack
+from typing import Generic, Unpack
 
 from ..base import arguments
 from ..errors import BadValue
 from ..keywords import MessagesLike, TurnKeywords
-from ..turn import Chunk
+from ..recording import C
 from .handles import AsyncSession, AsyncTurn
 
 
-class AsyncRecording:
+class AsyncRecording(Generic[C]):
     """Iterate over it for the chunks, once; the stream is recorded to its end whether anybody listens or not."""
 
-    def __init__(self, turn: AsyncTurn, stream: AsyncIterable[Chunk]) -> None:
+    turn: AsyncTurn
+
+    def __init__(self, turn: AsyncTurn, stream: AsyncIterable[C]) -> None:
         self.turn = turn
-        self._chunks: deque[Chunk] = deque()
+        self._chunks: deque[C] = deque()
         self._news = asyncio.Event()
         self._listening = True
         crew = turn._lane.crew
@@ -27,7 +29,7 @@ class AsyncRecording:
         crew.recordings.add(self._task)
         self._task.add_done_callback(crew.recordings.discard)
 
-    async def _record(self, stream: AsyncIterable[Chunk]) -> None:
+    async def _record(self, stream: AsyncIterable[C]) -> None:
         try:
             async with self.turn as turn:
                 async for chunk in stream:
@@ -38,7 +40,7 @@ class AsyncRecording:
         finally:
             self._news.set()
 
-    async def __aiter__(self) -> AsyncIterator[Chunk]:
+    async def __aiter__(self) -> AsyncIterator[C]:
         try:
             while self._listening:
                 while self._chunks:
@@ -70,11 +72,11 @@ class AsyncRecording:
 async def record(
     session: AsyncSession,
     message: MessagesLike,
-    stream: AsyncIterable[Chunk],
+    stream: AsyncIterable[C],
     *,
     expected: int | None = None,
     **given: Unpack[TurnKeywords],
-) -> AsyncRecording:
+) -> AsyncRecording[C]:
     """Begin a turn with a message and record an async stream in it, passing each chunk on."""
     if not isinstance(session, AsyncSession):
         raise BadValue(f"a stream is recorded in a session of an aio store, not in {arguments.shown(session)}")
