@@ -17,11 +17,12 @@ Made from the synchronous classes by `python -m tests.tools.aio_stub`: change th
 """
 
 import builtins
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Literal, Unpack
 
+from .aisdk.budget import Context, Count
 from .awaited.iterating import AsyncPage, Following, Listing
 from .db.engine import Database
 from .keywords import (
@@ -86,6 +87,13 @@ class AsyncSession(Async):
     def revision(self) -> Coroutine[Any, Any, int]:
         """How often the head moved: what `expected=` is compared with. What a dead writer or another program left is
         put on the path first, so nobody is refused for rows it was shown: read the revision, then the messages."""
+    @property
+    def agent(self) -> Coroutine[Any, Any, str]: ...
+    @property
+    def metadata(self) -> Coroutine[Any, Any, Mapping[str, Any]]:
+        """The application's own object, to be read; `update_metadata` changes it."""
+    async def update_metadata(self, changes: Mapping[str, Any]) -> None:
+        """Set some keys of the metadata; those that are None are taken away."""
     @property
     def title(self) -> Coroutine[Any, Any, str | None]: ...
     async def messages(self) -> list[dict[str, Any]]:
@@ -159,10 +167,24 @@ class AsyncSession(Async):
     @property
     def permissions(self) -> AsyncSessionRules:
         """The session's own rules: add, remove, list, evaluate."""
-    async def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
+    async def context(
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
+    ) -> Context:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
-        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself."""
-    async def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
+        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself. With
+        `max_tokens`, what fits, newest first: `.left_out` says how many messages do not, `.compaction_due` when to
+        compact. `count` tells how many tokens a UIMessage is; without it that is estimated."""
+    async def model_messages(
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
+    ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
     async def compact(
         self,
@@ -251,7 +273,22 @@ class AsyncSessions(Async):
         tool_call_id: str | None = None,
         id: str | None = None,
     ) -> AsyncSession:
-        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given)."""
+        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given). `id` may be
+        the application's own."""
+    async def get_or_create(
+        self,
+        id: str,
+        agent: str = "default",
+        *,
+        workspace: str | None = None,
+        model: Any = None,
+        title: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: AsyncSession | str | None = None,
+        tool_call_id: str | None = None,
+    ) -> AsyncSession:
+        """The session with this id, ours or the application's; made with the rest if there is none yet. Of many who ask
+        at once, one makes it. SessionDeleted if it was deleted."""
     async def get(self, session_id: str, *, deleted: bool = False) -> AsyncSession:
         """The session with this id, ours or the one given to create(); SessionNotFound if none, or it was deleted."""
     async def find(self, name: str, namespace: str | None = None) -> AsyncSession:
@@ -366,6 +403,7 @@ class AsyncTurn(Async):
         """The model is called again: what follows is another step."""
     async def usage(
         self,
+        told: Any = None,
         *,
         input: int = 0,
         output: int = 0,
@@ -375,7 +413,8 @@ class AsyncTurn(Async):
         model: ModelLike | None = None,
         cost_usd: float | None = None,
     ) -> None:
-        """Tokens used since the last call. `input` excludes the cache. The store never computes a cost."""
+        """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
+        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost."""
     async def resolve(
         self,
         tool_call_id: str,
@@ -390,9 +429,14 @@ class AsyncTurn(Async):
         """Leave the turn open for somebody to answer: minutes or days. `session.resume(turn.id)` continues it."""
     async def used(self, permission: str) -> None:
         """Note that the turn made use of a permission: beside those it was granted, for whoever audits it."""
-    async def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
-        """What a model should see to go on with this turn: what is before it, and what it has so far."""
-    async def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
+    async def context(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
+    ) -> Context:
+        """What a model should see to go on with this turn: what is before it, and what it has so far; with
+        `max_tokens`, what fits (see `session.context`)."""
+    async def model_messages(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
+    ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages: what an agent's loop gives its model, again after each tool."""
     async def compact(
         self, summary: str, keep_from: str | TurnInfo | AsyncTurn | None = None, **given: Unpack[CompactKeywords]
@@ -420,6 +464,9 @@ class AsyncRecording(Generic[C]):
     def __aiter__(self) -> AsyncIterator[C]: ...
     async def wait(self) -> None:
         """Until everything is recorded; an error of the stream is raised here."""
+    async def stop(self, reason: str | None = "stopped") -> None:
+        """Stop generating: the turn is sealed, as aborted, with what it has; the stream is closed, and who listens is
+        at the end. Nothing happens if the recording has ended."""
 
 async def open(url: Address, space: str | None = None, **options: Unpack[OpenKeywords]) -> AsyncStore:
     """`palaver.open`, awaited."""

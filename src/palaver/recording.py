@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import Generic, TypeVar, Unpack
 
 from .base import arguments
-from .errors import BadValue
+from .errors import BadValue, TurnSealed
 from .keywords import MessagesLike, TurnKeywords
 from .session import Session
 from .turn import Chunk, Turn
@@ -29,7 +29,7 @@ class Recording(Generic[C]):
         self.error: BaseException | None = None
         self._chunks: deque[C] = deque()
         self._news = threading.Condition()
-        self._ended, self._listening = False, True
+        self._ended, self._listening, self._stopped = False, True, False
         self._thread = threading.Thread(target=self._record, args=(stream,), name="palaver-recording")
         self._thread.start()
 
@@ -40,7 +40,10 @@ class Recording(Generic[C]):
                     turn.write(chunk)
                     self._tell(chunk)
         except BaseException as error:  # told to whoever listens, or waits
-            self.error = error
+            if not (self._stopped and isinstance(error, TurnSealed)):
+                self.error = error
+        finally:
+            _close(stream)
         with self._news:
             self._ended = True
             self._news.notify_all()
@@ -68,6 +71,18 @@ class Recording(Generic[C]):
             self._news.wait_for(lambda: self._chunks or self._ended or not self._listening)
             return (self._chunks.popleft(),) if self._chunks else None
 
+    def stop(self, reason: str | None = "stopped") -> None:
+        """Stop generating: the turn is sealed, as aborted, with what it has; who listens is at the end. The stream is
+        closed once it gives its next chunk. Nothing happens if the recording has ended."""
+        self._stopped = True
+        try:
+            self.turn.abort(reason)
+        except TurnSealed:  # it ended by itself just before
+            pass
+        with self._news:
+            self._listening = False
+            self._news.notify_all()
+
     def wait(self, timeout: float | None = None) -> bool:
         """Until everything is recorded. True: it is; an error of the stream is raised here."""
         self._thread.join(arguments.seconds("timeout", timeout))
@@ -76,6 +91,13 @@ class Recording(Generic[C]):
         if self.error is not None:
             raise self.error
         return True
+
+
+def _close(stream: object) -> None:
+    """A generator that is not read to its end is told so, and can end the model's call."""
+    close = getattr(stream, "close", None)
+    if callable(close):
+        close()
 
 
 def record(

@@ -85,8 +85,10 @@ def test_what_an_object_holds_is_declared_in_its_class(path: str, kind: type) ->
     async def look() -> None:
         async with await aio.open(path) as store:
             inner = (await objects(store))[kind]._inner
-            held = {name for name in vars(inner) if not name.startswith("_")}
-            assert held == {name for name in kind.__annotations__ if not name.startswith("_")}
+            held = getattr(kind, "__slots__", None) or vars(inner)
+            assert {name for name in held if not name.startswith("_")} == {
+                name for name in kind.__annotations__ if not name.startswith("_")
+            }
 
     run(look())
 

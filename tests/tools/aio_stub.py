@@ -79,7 +79,7 @@ class Stub:
 
     def of_handle(self, wrapper: type, kind: type) -> str:
         """An async handle, with what the one that it stands for has, in the same order."""
-        members = [name for name in [*kind.__annotations__, *vars(kind)] if not name.startswith("_")]
+        members = [name for name in {**kind.__annotations__, **vars(kind)} if not name.startswith("_")]
         can_set = [name for name in members if getattr(vars(kind).get(name), "fset", None)]
         scope = {*members, *(["set"] if can_set else ())}
         lines = [line for name in members for line in self._member(wrapper, kind, name, scope)]
@@ -99,7 +99,7 @@ class Stub:
 
     def _member(self, wrapper: type, kind: type, name: str, scope: set[str]) -> Iterator[str]:
         found = vars(kind).get(name)
-        if found is None:
+        if name in kind.__annotations__:
             yield _property(name, self._type(kind, kind.__annotations__[name], scope), None)
         elif isinstance(found, property):
             assert found.fget is not None

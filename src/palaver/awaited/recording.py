@@ -4,11 +4,11 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator
 from typing import Generic, Unpack
 
 from ..base import arguments
-from ..errors import BadValue
+from ..errors import BadValue, TurnSealed
 from ..keywords import MessagesLike, TurnKeywords
 from ..recording import C
 from .handles import AsyncSession, AsyncTurn
@@ -23,7 +23,7 @@ class AsyncRecording(Generic[C]):
         self.turn = turn
         self._chunks: deque[C] = deque()
         self._news = asyncio.Event()
-        self._listening = True
+        self._listening, self._stopped = True, False
         crew = turn._lane.crew
         self._task = crew.begin(self._record(stream))
         crew.recordings.add(self._task)
@@ -39,6 +39,8 @@ class AsyncRecording(Generic[C]):
                         self._news.set()
         finally:
             self._news.set()
+            if isinstance(stream, AsyncGenerator):  # one that is not read to its end is told so: it can end the call
+                await stream.aclose()
 
     async def __aiter__(self) -> AsyncIterator[C]:
         try:
@@ -54,7 +56,7 @@ class AsyncRecording(Generic[C]):
             self._chunks.clear()
             self._news.set()
         if self._task.done():
-            await self._task
+            await self.wait()
 
     async def _either(self) -> None:
         """Until there is news, or the end."""
@@ -66,7 +68,23 @@ class AsyncRecording(Generic[C]):
 
     async def wait(self) -> None:
         """Until everything is recorded; an error of the stream is raised here."""
-        await asyncio.shield(self._task)
+        if self._stopped:
+            await asyncio.wait([self._task])
+        else:
+            await asyncio.shield(self._task)
+
+    async def stop(self, reason: str | None = "stopped") -> None:
+        """Stop generating: the turn is sealed, as aborted, with what it has; the stream is closed, and who listens is
+        at the end. Nothing happens if the recording has ended."""
+        if self._task.done():
+            return
+        self._stopped = True
+        try:
+            await self.turn.abort(reason)
+        except TurnSealed:  # it ended by itself just before
+            pass
+        self._task.cancel()
+        await asyncio.wait([self._task])
 
 
 async def record(
