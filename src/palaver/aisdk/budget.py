@@ -45,8 +45,8 @@ def check(most: Any, count: Any) -> None:
 def fit(messages: list[Message], most: int | None, count: Count | None) -> Context:
     """What fits into `most` tokens; everything, where there is no limit."""
     if most is None:
-        return Context(messages, tokens=sum(map(count, messages)) if count else 0)
-    count = count or estimate
+        return Context(messages, tokens=sum(map(_checked(count), messages)) if count else 0)
+    count = _checked(count) if count else estimate
     fixed = list(takewhile(lambda message: message["role"] == "system", messages))
     left = most - sum(map(count, fixed))
     kept = list[Message]()
@@ -63,6 +63,11 @@ def fit(messages: list[Message], most: int | None, count: Count | None) -> Conte
     out = sum(id(message) not in whole for message in messages[len(fixed) :])
     tokens = most - left
     return Context([*fixed, *kept], tokens=tokens, left_out=out, due=out > 0 or tokens > DUE * most)
+
+
+def _checked(count: Count) -> Count:
+    """A caller's own counter, which must give a number of tokens."""
+    return lambda message: arguments.whole("what count() gives", count(message))
 
 
 def estimate(message: Message) -> int:
