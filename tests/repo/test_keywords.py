@@ -114,6 +114,7 @@ def test_a_misspelt_option_of_compact_is_refused_with_all_that_there_are(store: 
         for verb in (session.compact, turn.compact):
             with pytest.raises(TypeError, match=r"no option 'token_before'; there are auto, .*, provider, .*before"):
                 verb("They said hello.", **wrong)
+    assert [turn.kind for turn in session.path()] == ["turn", "turn"]
 
 
 def test_a_misspelt_option_of_open_is_refused_with_those_that_there_are(tmp_path: Any) -> None:
