@@ -6,7 +6,7 @@ needed is an error). The functions that are right also run, in test_typed_user.p
 
 from __future__ import annotations
 
-from collections.abc import AsyncIterator, Iterator
+from collections.abc import AsyncIterator, Iterator, Mapping
 from typing import Any, Unpack, assert_type
 
 import palaver
@@ -57,8 +57,9 @@ def talk(path: str) -> None:
         assert_type(session.permissions, palaver.SessionRules)
         assert_type(session.permissions.evaluate("bash", argv=["ls"]), palaver.Answer)
         look_up(session)
-        for info in store.sessions:
+        for info in store.sessions.list(limit=1):
             assert_type(info, palaver.SessionInfo)
+        assert_type(store.sessions.get_or_create("chat-42"), palaver.Session)
         assert_type(store.verify(), list[palaver.Problem])
 
 
@@ -74,6 +75,11 @@ def look_up(session: palaver.Session) -> None:
         claimed.abort("enough")
     summary = session.compact("They said hello.", keep_from=committed, provider="acme", tokens_before=7)
     assert_type(summary, palaver.TurnInfo)
+    context = session.context(max_tokens=1_000, count=lambda message: len(message["parts"]))
+    assert_type(context, palaver.Context)
+    assert_type(context[0], dict[str, Any])
+    assert_type(context.left_out, int)
+    assert_type(session.metadata, Mapping[str, Any])
     for event in session.follow(0, timeout=0):
         assert_type(event, palaver.Event)
     recorded = recording.record(session, "And now?", model(), agent="coder", expected=session.revision)
@@ -89,6 +95,8 @@ async def async_talk(path: str) -> None:
         assert_type(session.id, str)
         assert_type(await session.title, str | None)
         await session.set("title", "Talked")
+        assert_type(await session.metadata, Mapping[str, Any])
+        assert_type(await session.context(max_tokens=1_000), palaver.Context)
         async with await session.turn("Hello?", model={"provider_id": "acme", "model_id": "m"}) as turn:
             assert_type(turn, aio.AsyncTurn)
             await turn.write({"type": "start"})
