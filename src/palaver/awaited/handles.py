@@ -127,11 +127,11 @@ class AsyncSessions(Async):
 
     def list(self, *, after: str | None = None, **wanted: Any) -> Listing:
         """`sessions.list`: awaited, one page; with `async for`, all of them."""
+        bare = {name: _bare(value) for name, value in wanted.items()}
 
         async def fetch(after: str | None) -> Any:
             return await self._lane.run(partial(self._inner.list, after=after, **bare))
 
-        bare = {name: _bare(value) for name, value in wanted.items()}
         return Listing(fetch, after)
 
     def __aiter__(self) -> AsyncIterator[SessionInfo]:
