@@ -153,7 +153,8 @@ class TurnError(msgspec.Struct, frozen=True):
 
 class TurnInfo(msgspec.Struct, frozen=True):
     """A node of the tree: where it stands, how it ended, what it used, and what was in force when it was begun.
-    `system_prompt` is a digest; `store.system_prompt(digest)` is its text."""
+    `system_prompt` is a digest; `store.system_prompt(digest)` is its text. So are `tool_definitions` and `settings`,
+    which `store.body(digest)` has as JSON text."""
 
     id: str
     parent_id: str | None
@@ -181,6 +182,13 @@ class TurnInfo(msgspec.Struct, frozen=True):
     permissions_granted: list[dict[str, Any]] = []
     permissions_used: list[str] = []
     trigger: dict[str, Any] | None = None
+    role: str | None = None
+    persona: str | None = None
+    workspace: str | None = None
+    mode: str | None = None
+    source_event: str | None = None
+    tool_definitions: str | None = None
+    settings: str | None = None
 
 
 class Queued(msgspec.Struct, frozen=True):

@@ -420,6 +420,7 @@ class PromptBodyRow(Row):
 aliases_named = Select("find_alias_anywhere", NamespacedAliasRow)
 foreign_id = Select("find_foreign_id", IdRow)
 system_prompt = Select("get_prompt", PromptBodyRow)
+body = Select("get_body", PromptBodyRow)
 
 
 # ---------------------------------------------------------------- what a store looks for when it opens

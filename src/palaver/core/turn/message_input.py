@@ -38,7 +38,7 @@ class NewPart:
 class NewMessage:
     """A message row to be, with its parts and its leaf."""
 
-    __slots__ = ("client_id", "given", "id", "leaf", "metadata", "parts", "role", "salt")
+    __slots__ = ("client_id", "given", "id", "leaf", "metadata", "parts", "role", "salt", "usage")
 
     def __init__(
         self, role: str, metadata_text: str, parts: list[NewPart], client_id: str | None, given: str = "{}"
@@ -49,6 +49,7 @@ class NewMessage:
         self.metadata = metadata_text
         self.given = given  # the caller's own part of it
         self.parts = parts
+        self.usage: str | None = None  # what the caller told of it, as the row gets it: outside the leaf
         self.salt = digests.new_salt()
         self.leaf = digests.leaf(self.salt, role, metadata_text)
 

@@ -19,7 +19,7 @@ from ...db.queries import Q
 from ...errors import TurnNotFound, TurnSealed
 from ...model import Usage
 from .. import facts as turn_facts
-from .. import rows
+from .. import metadata, rows
 from ..facts import TurnFacts, stored
 from ..read import entries, jumps, turns
 from ..read.entries import Entry
@@ -193,7 +193,10 @@ def write_messages(
         if message.client_id is not None:
             use_free_id(tx, message)
         home, seq = message.id, first + len(written)
-        put(Q.insert_message, home, session_id, message.role, message.metadata, at)
+        text = message.metadata
+        if message.usage is not None:
+            text = metadata.add_owned(text, usage=message.usage, hidden_at=None)
+        put(Q.insert_message, home, session_id, message.role, text, at)
         put(Q.insert_entry, turn_id, seq, "message", home, message.client_id, message.salt, message.leaf)
         written.append(Entry(seq, "message", home, message.client_id, message.salt, message.leaf))
         for place, part in enumerate(message.parts):

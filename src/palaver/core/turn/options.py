@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from hashlib import sha256
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, Unpack
 
 from ... import permissions as rules_of
 from ...base import arguments, exact_json
@@ -13,8 +13,9 @@ from ...base.exact_json import check_column, check_name
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
+from ...keywords import TurnKeywords
 from .. import damage, model_ref, rows
-from ..facts import TurnFacts
+from ..facts import NAMES, TurnFacts
 from . import triggers
 from .message_input import NewMessage
 
@@ -30,37 +31,24 @@ class Standing(NamedTuple):
 class TurnOptions:
     """Model, agent, prompt and trigger of a turn, how it works, and snapshots of the tools and permissions it has."""
 
-    def __init__(
-        self,
-        model: Any = None,
-        agent: str | None = None,
-        system_prompt: str | None = None,
-        trigger: dict[str, Any] | None = None,
-        snapshot_id: str | None = None,
-        toolset: str | None = None,
-        tools: Iterable[Any] | None = None,
-        permissions: Iterable[Any] | None = None,
-        role: str | None = None,
-        persona: str | None = None,
-        workspace: str | None = None,
-        mode: str | None = None,
-        source_event: str | None = None,
-        settings: dict[str, Any] | None = None,
-    ) -> None:
+    def __init__(self, **given: Unpack[TurnKeywords]) -> None:
+        arguments.options("a turn", given, TurnKeywords.__annotations__)
+        model, prompt, trigger = given.get("model"), given.get("system_prompt"), given.get("trigger")
+        tools, permissions, settings = given.get("tools"), given.get("permissions"), given.get("settings")
         self.model = None if model is None else model_ref.checked(model)
-        self.agent = check_name("agent", agent)
-        self.prompt = exact_json.check_text("system prompt", system_prompt)
-        self.digest = None if system_prompt is None else sha256(system_prompt.encode()).hexdigest()
+        self.agent = check_name("agent", given.get("agent"))
+        self.prompt = exact_json.check_text("system prompt", prompt)
+        self.digest = None if prompt is None else sha256(prompt.encode()).hexdigest()
         self.trigger = None if trigger is None else triggers.envelope(trigger)
-        self.snapshot_id = check_column("snapshot_id", snapshot_id)
-        self.toolset = check_column("toolset", toolset)
+        self.snapshot_id = check_column("snapshot_id", given.get("snapshot_id"))
+        self.toolset = check_column("toolset", given.get("toolset"))
         self.tools: list[str] | None = None
         self.definitions: str | None = None
         if tools is not None:
             self.tools, self.definitions = _tools(tools)
         self.rules = None if permissions is None else _checked(permissions)
-        given = {"role": role, "persona": persona, "workspace": workspace, "mode": mode, "source_event": source_event}
-        self.words = {name: check_column(name, word) for name, word in given.items() if word is not None}
+        words = {name: check_column(name, given.get(name)) for name in NAMES}  # type: ignore[arg-type]
+        self.words = {name: word for name, word in words.items() if word is not None}
         self.settings = None if settings is None else _object("settings", settings)
 
     def in_force(self, standing: Standing) -> TurnFacts:
@@ -129,8 +117,8 @@ class TurnOptions:
 
     def refuse_snapshots(self) -> None:
         """What is in force when a message is sent is not what is in force when it is begun."""
-        if self.toolset is not None or self.tools is not None or self.rules is not None:
-            raise BadValue("toolset, tools and permissions are of the turn that begins: give them to claim()")
+        if any(given is not None for given in (self.toolset, self.tools, self.rules, self.settings)):
+            raise BadValue("toolset, tools, permissions and settings are of the turn that begins: give them to claim()")
 
 
 PLAIN = TurnOptions()  # what most turns are begun with
