@@ -1,4 +1,4 @@
-"""The jobs of a store: flush what is held back, renew the sign of life, trim, recover."""
+"""The jobs of a store: flush what is held back, renew the sign of life, trim, fill, recover."""
 
 from __future__ import annotations
 
@@ -98,6 +98,20 @@ class Trim:
         else:
             self._at = None
             self.look()
+
+
+class Fill:
+    """Fills what an older version or an import left empty in turns, in slices; looked for once, when the jobs begin."""
+
+    def __init__(self, fill_slice: Callable[[], int]) -> None:
+        self._fill_slice = fill_slice
+        self._at: float | None = 0.0
+
+    def due(self, now: float) -> float | None:
+        return None if self._at is None else self._at - now
+
+    def run(self) -> None:
+        self._at = monotonic() + _REST if self._fill_slice() else None
 
 
 class Recover:

@@ -123,3 +123,14 @@ SELECT parent_id FROM turns WHERE id = :turn;
 -- name: parent_and_seal
 -- Of a turn that has, or had, a place in the tree: not of a queued message.
 SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;
+
+-- name: unfilled_turns
+SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns
+ WHERE jump IS NULL ORDER BY depth, id LIMIT :limit;
+
+-- name: unfilled_turn
+SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns WHERE id = :turn;
+
+-- name: fill_turn
+UPDATE turns SET jump = :jump, thread_results = :thread_results, thread_calls = :thread_calls, {set_fact_columns}
+ WHERE id = :turn;

@@ -41,11 +41,21 @@ SELECT u.input, u.output, u.cache_read, u.cache_write
 
 -- name: usage_sums_of_turns
 -- For verify: what the rows of each turn add up to, beside its columns.
-SELECT t.id, t.session_id, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write, t.cost_usd,
-       s.input, s.output, s.reasoning, s.cache_read_sum, s.cache_write_sum, s.cost
-  FROM (SELECT turn_id, sum(input) AS input, sum(output) AS output, sum(reasoning) AS reasoning,
-               sum(cache_read) AS cache_read_sum, sum(cache_write) AS cache_write_sum,
-               sum(coalesce(cost_reported, 0)) AS cost
+SELECT s.turn_id, t.id, t.session_id, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write,
+       s.input, s.output, s.reasoning, s.read_sum, s.write_sum
+  FROM (SELECT turn_id, CAST(sum(input) AS INTEGER) AS input, CAST(sum(output) AS INTEGER) AS output,
+               CAST(sum(reasoning) AS INTEGER) AS reasoning, CAST(sum(cache_read) AS INTEGER) AS read_sum,
+               CAST(sum(cache_write) AS INTEGER) AS write_sum
           FROM usage WHERE turn_id > :after GROUP BY turn_id ORDER BY turn_id LIMIT :limit) s
   LEFT JOIN turns t ON t.id = s.turn_id
  ORDER BY s.turn_id;
+
+-- name: usage_sum_of_turn
+SELECT CAST(sum(input) AS INTEGER), CAST(sum(output) AS INTEGER), CAST(sum(reasoning) AS INTEGER),
+       CAST(sum(cache_read) AS INTEGER), CAST(sum(cache_write) AS INTEGER)
+  FROM usage WHERE turn_id = :turn;
+
+-- name: set_turn_tokens
+UPDATE turns SET input_tokens = :input, output_tokens = :output, reasoning_tokens = :reasoning,
+       cache_read = :cache_read, cache_write = :cache_write
+ WHERE id = :turn;
