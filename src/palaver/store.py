@@ -13,7 +13,7 @@ from .base import arguments
 from .base.exact_json import check_name
 from .core import read, verbs
 from .core.runtime import Runtime
-from .core.upkeep import every_session, filling, owners, retention, trim_slices
+from .core.upkeep import every_session, owners, retention, trim_slices
 from .db.engine import Database, Engine
 from .db.refusal import refusal
 from .db.sqlite.engine import SqliteDatabase
@@ -70,7 +70,7 @@ class Store:
         trim = jobs.Trim(trim_slices.Slices(self.db, trim_after), trim_after)
         recover = jobs.Recover(self.recover, recover_every, trim)
         self._turns = OpenTurns(self, policy, trim)
-        fill = jobs.Fill(lambda: filling.fill_slice(self.db))
+        fill = jobs.Fill(self._fill)
         self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), trim, fill, recover])
         if not self.readonly:
             self._recover_at_opening()
@@ -193,6 +193,11 @@ class Store:
             return read.system_prompts.stored_body(tx, digest)
 
     # ------------------------------------------------------------ what sessions and turns ask of it
+
+    def _fill(self) -> int:
+        from .core.upkeep.filling import fill_slice
+
+        return fill_slice(self.db)
 
     def _register(self) -> str:
         return self._owner.register()

@@ -12,9 +12,7 @@ The groups speak only the public API; each claim is one test, with its expected 
 
 import pytest
 
-_MODULES = (
-    "errors group hands helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
-)
+_MODULES = "errors group hands helpers life moves races sessions siblings snapshots stream tree turns usage used values waiting"
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
 from .errors import Errors  # noqa: E402
@@ -47,6 +45,7 @@ from .stream import Stream  # noqa: E402
 from .tree import Ancestry, Tree  # noqa: E402
 from .turns import Turns  # noqa: E402
 from .usage import Usages  # noqa: E402
+from .used import Used  # noqa: E402
 from .values import Values  # noqa: E402
 from .waiting import Waiting  # noqa: E402
 
@@ -60,6 +59,7 @@ class Conformance(
     Moves,
     Waiting,
     Usages,
+    Used,
     Sessions,
     Lives,
     Values,
@@ -90,6 +90,7 @@ __all__ = [
     "Tree",
     "Turns",
     "Usages",
+    "Used",
     "Values",
     "Waiting",
     "answer",
