@@ -92,8 +92,8 @@ def store() -> Any:
 
 
 TURN = (
-    "agent, mode, model, permissions, persona, role, settings, snapshot_id, source_event, system_prompt, tools, toolset, "
-    "trigger, workspace"
+    "agent, mode, model, permissions, persona, role, settings, snapshot_id, source_event, system_prompt, tools, "
+    "toolset, trigger, workspace"
 )
 
 

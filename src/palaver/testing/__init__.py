@@ -12,7 +12,10 @@ The groups speak only the public API; each claim is one test, with its expected 
 
 import pytest
 
-_MODULES = "errors group hands helpers life moves races sessions siblings snapshots stream tree turns usage used values waiting"
+_MODULES = (
+    "errors group hands helpers life moves races sessions siblings snapshots stopping stream tree turns usage used "
+    "values waiting"
+)
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
 from .errors import Errors  # noqa: E402
@@ -41,6 +44,7 @@ from .races import Races  # noqa: E402
 from .sessions import Sessions  # noqa: E402
 from .siblings import Siblings  # noqa: E402
 from .snapshots import Snapshots  # noqa: E402
+from .stopping import Stopping  # noqa: E402
 from .stream import Stream  # noqa: E402
 from .tree import Ancestry, Tree  # noqa: E402
 from .turns import Turns  # noqa: E402
@@ -60,6 +64,7 @@ class Conformance(
     Waiting,
     Usages,
     Used,
+    Stopping,
     Sessions,
     Lives,
     Values,
@@ -85,6 +90,7 @@ __all__ = [
     "Sessions",
     "Siblings",
     "Snapshots",
+    "Stopping",
     "Stream",
     "Told",
     "Tree",

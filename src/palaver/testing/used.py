@@ -124,7 +124,13 @@ class Used(Group):
 
     def test_a_turn_says_how_it_worked(self, store: Store, session: Session) -> None:
         tools = [{"name": "look", "input_schema": {"type": "object"}}, {"type": "function", "function": {"name": "go"}}]
-        manner = {"role": "critic", "persona": "grumpy", "workspace": "/src", "mode": "plan", "source_event": "e-7"}
+        manner: dict[str, Any] = {
+            "role": "critic",
+            "persona": "grumpy",
+            "workspace": "/src",
+            "mode": "plan",
+            "source_event": "e-7",
+        }
         ask(session, "Hello?", "Hi.", tools=tools, settings={"temperature": 0.5}, **manner)
         [turn] = session.path()
         assert {name: getattr(turn, name) for name in manner} == manner
