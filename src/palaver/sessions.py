@@ -88,13 +88,16 @@ class Sessions:
         workspace: str | None = None,
         parent: Session | str | None = None,
         archived: bool = False,
+        waiting: bool = False,
         order: str = "updated",
         limit: int = 50,
         after: str | None = None,
     ) -> Page:
         """One page, newest first: by last update, or by creation (order="created"), where rows never move. `after` is
-        the `next` of the page before; `archived=True` includes those too."""
+        the `next` of the page before; `archived=True` includes those too; `waiting=True`: only those in which a turn
+        waits for an answer."""
         arguments.flag("archived", archived)
+        arguments.flag("waiting", waiting)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
             arguments.text_or_none(label, text)
         arguments.whole("limit", limit, least=1, most=10_000)
@@ -105,6 +108,7 @@ class Sessions:
                 workspace=workspace,
                 parent=_id_of(parent),
                 archived=archived,
+                waiting=waiting,
                 order=order,
                 limit=limit,
                 after=after,

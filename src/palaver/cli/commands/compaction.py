@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from .. import resolve
 from ..command import Call, command, session_argument
+from ..ui.blocks import Block, Reader
 from ..ui.format import count, short
+from ..ui.render import Renderer
 from ..values import session_json
 
 
@@ -58,13 +60,25 @@ def context(call: Call, session: str, model: bool, system: str | None) -> None:
     if call.json:
         call.screen.json({"messages": messages})
         return
-    for message in messages:
-        call.screen.say(call.screen.sanitized(f"{message['role']}: {_said(message)}", lines=True))
-    call.screen.say(count(len(messages), "message"))
+    renderer = Renderer(call.screen)
+    for place, message in enumerate(messages):
+        if place:
+            call.screen.say()
+        renderer.role(str(message["role"]))
+        renderer.blocks([*_blocks(renderer.reader, message)], drawn=message["role"] != "user")
+    call.screen.hint(count(len(messages), "message"))
 
 
-def _said(message: dict[str, Any]) -> str:
+def _blocks(reader: Reader, message: dict[str, Any]) -> Iterator[Block]:
+    """The parts of a UIMessage, or of a model message."""
     content = message.get("content", message.get("parts"))
-    if isinstance(content, str):
-        return content
-    return " ".join(part.get("text") or json.dumps(part, ensure_ascii=False) for part in content or ())
+    for part in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
+        if part.get("type") == "tool-call":
+            yield from reader.call(str(part.get("toolName")), part.get("input"))
+        elif part.get("type") == "tool-result":
+            yield from reader.call(str(part.get("toolName")), {})
+            output: Any = part["output"]
+            state = "output-error" if output["type"].startswith("error") else "output-available"
+            yield from reader.result(state, output["value"], str(output["value"]))
+        else:
+            yield from reader.part(part)
