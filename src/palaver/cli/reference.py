@@ -42,7 +42,11 @@ that fits nothing, or several sessions, is answered with what it could have mean
 
 **Safe to look at.** What is stored may hold anything, so escape sequences, control characters, marks that turn text
 around and characters without width are made visible: `␛[2J`, `\\u{202e}`. JSON is pure ASCII. Only `show --raw` prints
-text as it is. Colours and the pager (`PAGER`, else `less`) are for terminals only; `NO_COLOR` turns colours off.
+text as it is. No link is made of what is stored: one in Markdown shows where it leads.
+
+**On a terminal** text is wrapped at words, long output goes through `PAGER` (else `less`), and answers are drawn:
+Markdown, code and diffs in colours. What Markdown would hide stays as it was written. `NO_COLOR` turns colours and
+drawing off. **In a pipe** there is plain text and nothing but the answer: hints (`more: --limit 100`) are for people.
 
 **For programs.** Every command has `--json`; its keys are listed below and stay. An error is then one line on stderr:
 `{"error": {"kind": …, "message": …, "exit": …}}`. Times are epoch milliseconds.

@@ -59,7 +59,7 @@ class Reader:
     def part(self, part: Any) -> Iterator[Block]:
         kind = part.get("type") if isinstance(part, dict) else None
         if kind == "text" and isinstance(part.get("text"), str):
-            yield Said(self._safe(part["text"]))
+            yield Said(self._safe(part["text"].rstrip("\n")))
         elif kind == "reasoning" and isinstance(part.get("text"), str):
             yield from self.thought(part["text"])
         elif is_tool(kind):

@@ -16,7 +16,7 @@ _PAIRS = (
     ("oldString", "newString"),
     ("old", "new"),
 )
-_PATCH = re.compile(r"(diff --git |--- |\*\*\* Begin Patch|@@ |Index: )", re.ASCII)
+_PATCH = re.compile(r"diff --git |--- .*\n\+\+\+ |\*\*\* Begin Patch\n|@@ |Index: .*\n")
 _CHANGED = re.compile(r"^[+-]", re.MULTILINE)
 _MANY = 2_000  # lines that are compared; more are shown as taken away and added
 _HUNK = "@@"
@@ -62,7 +62,7 @@ def is_patch(value: Any) -> bool:
 
 def diff(old: str, new: str) -> str:
     """What takes the place of what, line by line, with three lines around."""
-    before, after = old.split("\n"), new.split("\n")
+    before, after = _lines(old), _lines(new)
     if len(before) + len(after) > _MANY:
         return "\n".join([*(f"-{line}" for line in before), *(f"+{line}" for line in after)])
     from difflib import unified_diff
@@ -70,3 +70,8 @@ def diff(old: str, new: str) -> str:
     lines = list(unified_diff(before, after, lineterm=""))[2:]
     marked = [_HUNK if line.startswith(_HUNK) else line for line in lines]  # the numbers would count from the snippet
     return "\n".join(marked[1:]) or "(nothing changes)"
+
+
+def _lines(text: str) -> list[str]:
+    """Without the empty one after the last newline."""
+    return text.removesuffix("\n").split("\n") if text else []

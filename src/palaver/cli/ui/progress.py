@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from rich.progress import Progress
 
 _MOMENT, _LONG = 2.0, 10.0  # seconds
+_BLINK = 0.1  # seconds in which nobody sees two pictures
 
 
 class _Bar:
@@ -26,12 +27,14 @@ class _Bar:
 
     def __init__(self) -> None:
         self._drawn: Progress | None = None
+        self._drawn_at = 0.0
         self._tty = sys.stderr.isatty()
 
     def _show(self, text: str) -> None:
-        if self._tty:
+        if self._tty and monotonic() - self._drawn_at >= _BLINK:
             self._drawn = self._drawn or _begin()
             self._drawn.update(self._drawn.task_ids[0], description=text, refresh=True)
+            self._drawn_at = monotonic()
 
     def __enter__(self) -> Self:
         return self

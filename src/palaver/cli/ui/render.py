@@ -9,6 +9,7 @@ from typing import Any
 from palaver import BadValue, StoredMessage
 from palaver.base import exact_json
 
+from . import sanitize
 from .blocks import Block, Diff, Labelled, Reader, Said
 from .format import moment
 from .screen import Screen
@@ -57,7 +58,7 @@ class Renderer:
 
     def _said(self, text: str, drawn: bool) -> str:
         if drawn:
-            from .rich_text import markdown
+            from .rich_markdown import markdown
 
             return markdown(self.screen, text)
         return "\n".join(wrap(text, self.screen.width))
@@ -71,15 +72,14 @@ class Renderer:
         return "\n".join(wrap(diff.text, self.screen.width, first=margin, rest=margin))
 
     def _labelled(self, block: Labelled) -> str:
-        margin = " " * block.indent
+        columns, margin = self.screen.width, " " * block.indent
         label = margin + block.label
-        if not block.text:
-            return self.screen.paint(label, block.style)
-        narrow = bool(self.screen.width) and len(label) > self.screen.width // 2
         beside = block.inline if block.inline is not None else "\n" not in block.text
-        if beside and not narrow:
+        if beside and block.text and not (columns and sanitize.width(label) > columns // 2):
             return self._beside(block, label)
-        return f"{self.screen.paint(label, block.style)}\n{self._below(block)}"
+        labels = wrap(block.label, columns, first=margin, rest=margin + "  ")
+        below = [self._below(block)] if block.text else []
+        return "\n".join([*(self.screen.paint(line, block.style) for line in labels), *below])
 
     def _beside(self, block: Labelled, label: str) -> str:
         """The label and the first words in one line."""
