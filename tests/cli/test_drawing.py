@@ -75,7 +75,7 @@ It says -lz, and [bold]this[/bold] is no markup.
 
 def test_a_table_is_drawn_where_it_fits_and_left_as_it_is_where_not() -> None:
     table = "| file | lines |\n|---|---:|\n| Makefile | 2 |"
-    assert re.search(r"^ file +lines *\n [─]+\n Makefile +2 *\n$", seen(table))
+    assert re.fullmatch(r" +file +lines *\n [─━]+\n +Makefile +2 *\n", seen(table))
     assert seen("| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |", 20) == "| a | b | c |\n|---|---|---|\n| 1 | 2 | 3 |\n"
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import re
 import subprocess
+import sys
 from pathlib import Path
 
 import pytest
 
 import palaver
+from palaver.cli.ui.screen import Screen
 
 from .run import COMMAND, Cli
 from .terminal import Terminal
@@ -57,6 +59,14 @@ def test_that_there_are_more_is_said_to_a_terminal_and_never_to_a_pipe(cli: Cli)
     assert (done.out.count("\n"), done.err) == (1, "")
     with Terminal({**cli.env, "NO_COLOR": "1"}, "ls", "-n", "1") as terminal:
         assert terminal.end()[1].endswith("\nmore: --limit 2\n")
+
+
+def test_a_hint_reaches_a_person_whose_pipe_is_read_by_a_program(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sys.stderr, "isatty", lambda: True)
+    Screen().hint("more: --limit 2")
+    assert capsys.readouterr() == ("", "more: --limit 2\n")
 
 
 def test_what_ls_prints_in_a_pipe_can_be_given_to_another_command(cli: Cli) -> None:

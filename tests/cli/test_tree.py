@@ -120,6 +120,18 @@ def test_a_sub_agent_hangs_on_the_turn_of_its_call_and_not_on_where_the_head_was
     ]
 
 
+def test_the_head_of_the_session_that_was_forked_is_named_too_unless_it_was_deleted(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(title=f"Main{talks.TITLE_ATTACK}")
+        session.commit("Hello.")
+        session.fork(title="Fork")
+        cli = Cli(tmp_path, tmp_path / "talks.db")
+        before = cli.ok("tree", "Fork")
+        session.delete()
+    assert f"(head, root {session.id[-6:]} Main\\u{{202e}}title" in before
+    assert "(head) Hello." in cli.ok("tree", "Fork")
+
+
 def test_a_message_in_the_queue_is_no_beginning(tmp_path: Path) -> None:
     with palaver.open(tmp_path / "talks.db") as store:
         session = store.sessions.create()

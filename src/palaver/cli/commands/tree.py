@@ -87,7 +87,7 @@ def _heads(screen: Screen, turn: TurnInfo, nodes: Nodes, *, narrow: bool) -> Ite
     for other in nodes.others(turn):
         name = screen.sanitized(short(other.session_id))
         title = screen.fit(screen.sanitized(other.title or ""), _NAME)
-        yield name if narrow else f"{other.relation} {name} {title}".rstrip()
+        yield name if narrow else f"{screen.sanitized(other.relation)} {name} {title}".rstrip()
 
 
 def _print_agent(screen: Screen, below: str, agent: ChildRow, nodes: Nodes, above: tuple[str, ...] = ()) -> None:
