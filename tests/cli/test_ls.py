@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 import subprocess
 import sys
 from pathlib import Path
@@ -154,8 +155,6 @@ def test_both_ways_read_a_model_however_another_program_wrote_it(tmp_path: Path)
     with palaver.open(tmp_path / "talks.db") as store:
         for _ in MODELS:
             store.sessions.create()
-    import sqlite3
-
     db = sqlite3.connect(tmp_path / "talks.db")
     names = [name for (name,) in db.execute("SELECT id FROM chat_sessions ORDER BY updated_at DESC, id DESC")]
     with db:

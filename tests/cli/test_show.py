@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import shutil
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -199,6 +200,15 @@ def test_usage_is_told_turn_by_turn_and_summed(used: Cli) -> None:
     told = used.json("show", "used~2", "-u")["turns"]
     assert [(turn["usage"]["cache_read"], turn["cost_usd"]) for turn in told] == [(300, 0.5)]
     assert used.json("show", "used")["turns"] == []
+
+
+def test_numbers_that_another_program_made_words_of_stop_nobody(cli: Cli) -> None:
+    db = sqlite3.connect(cli.home / "talks.db")
+    with db:
+        db.execute("UPDATE chat_sessions SET prompt_tokens = 'many', total_tokens = 'many', cost_usd = 'dear'")
+    db.close()
+    for args in (["show", "ticket-7"], ["show", "ticket-7", "-u"], ["show", "ticket-7", "--detail"], ["ls"]):
+        assert "ticket-7" in cli.ok(*args)
 
 
 def test_usage_in_twenty_columns_is_in_lines(used: Cli) -> None:

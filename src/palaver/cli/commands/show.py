@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
 from palaver import Session, Store, StoredMessage, TurnInfo
@@ -51,17 +53,12 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
     colours, a pipe plain text."""
     store = call.store(readonly=True)
     target = resolve.target(store, session)
-    turn = target.turn.id if target.turn else None
-    messages = target.session.transcript(turn)
-    if response:
-        messages = _last_answer(target, messages)
+    messages = target.session.transcript(target.turn.id if target.turn else None)
+    messages = _last_answer(target, messages) if response else messages
     turns = _turns(target.session, messages) if detail or usage else []
     call.screen.raw = raw
     if call.json:
-        whole = [Raw(message.json().encode()) for message in messages]
-        listed = [turn_json(each) for each in turns]
-        info = session_json(target.session.info)
-        call.screen.json({"session": info, "turn": turn, "messages": whole, "turns": listed})
+        call.screen.json(_json(target, messages, turns))
     elif response:
         call.screen.say(call.screen.sanitized(answer(messages[-1]), lines=True))
     else:
@@ -71,6 +68,15 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
                 print_usage(screen, target.session.info, turns)
             else:
                 _print(Renderer(screen, detail=detail), store, messages, {each.id: each for each in turns})
+
+
+def _json(target: resolve.Target, messages: list[StoredMessage], turns: list[TurnInfo]) -> dict[str, Any]:
+    return {
+        "session": session_json(target.session.info),
+        "turn": target.turn.id if target.turn else None,
+        "messages": [Raw(message.json().encode()) for message in messages],
+        "turns": [turn_json(turn) for turn in turns],
+    }
 
 
 def _last_answer(target: resolve.Target, messages: list[StoredMessage]) -> list[StoredMessage]:

@@ -15,14 +15,15 @@ def print_usage(screen: Screen, info: SessionInfo, turns: list[TurnInfo]) -> Non
     table = Table(["turn", *USAGE_KEYS, "total", "cost"])
     for turn in turns:
         _add(table, screen.sanitized(short(turn.id)), turn.usage, turn.cost_usd)
-    shown = sum((turn.usage for turn in turns), Usage())
-    cost = sum(turn.cost_usd for turn in turns)
-    _add(table, "shown", shown, cost)
-    if (info.usage, round(info.cost_usd, 9)) != (shown, round(cost, 9)):
-        _add(table, "session", info.usage, info.cost_usd)
+    _add(table, "shown", sum((turn.usage for turn in turns), Usage()), sum(turn.cost_usd for turn in turns))
+    _add(table, "session", info.usage, info.cost_usd)
+    if table.rows[-1][1:] == table.rows[-2][1:]:
+        table.rows.pop()
     table.print(screen)
 
 
 def _add(table: Table, name: str, usage: Usage, cost: float) -> None:
-    numbers = [f"{number:,}" if number else "" for number in (*usage.counts(), usage.total)]
-    table.add(name, *numbers, dollars(cost) if cost else "")
+    """What another program left in the place of a number counts nothing."""
+    counts = [number if type(number) is int else 0 for number in usage.counts()]
+    told = dollars(cost) if type(cost) in (int, float) and cost else ""
+    table.add(name, *(f"{number:,}" if number else "" for number in (*counts, sum(counts))), told)
