@@ -88,22 +88,30 @@ class Sessions:
         workspace: str | None = None,
         parent: Session | str | None = None,
         archived: bool = False,
+        deleted: bool = False,
         order: str = "updated",
         limit: int = 50,
         after: str | None = None,
     ) -> Page:
         """One page, newest first: by last update, or by creation (order="created"), where rows never move. `after` is
-        the `next` of the page before; `archived=True` includes those too."""
+        the `next` of the page before; `archived=True` includes those too. `deleted=True`: those that were deleted and
+        no others, the last one first."""
         arguments.flag("archived", archived)
+        arguments.flag("deleted", deleted)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
             arguments.text_or_none(label, text)
         arguments.whole("limit", limit, least=1, most=10_000)
+        came_from = _id_of(parent)
         with self._store.db.read() as tx:
+            if deleted:
+                return sessions.list_deleted(
+                    tx, agent=agent, workspace=workspace, parent=came_from, limit=limit, after=after
+                )
             return sessions.list_page(
                 tx,
                 agent=agent,
                 workspace=workspace,
-                parent=_id_of(parent),
+                parent=came_from,
                 archived=archived,
                 order=order,
                 limit=limit,

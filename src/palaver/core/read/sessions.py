@@ -68,8 +68,30 @@ def list_page(
     """One page, newest first, from the index that fits the filters; no part is touched."""
     if order not in ("updated", "created"):
         raise BadValue(f"order is 'updated' or 'created', not {arguments.shown(order)}")
+    driver = Q.list_created if order == "created" else _driver(agent, workspace, parent)
+    return _page(tx, driver, order, limit, after, agent=agent, workspace=workspace, parent=parent, archived=archived)
+
+
+def list_deleted(
+    tx: Tx, *, agent: str | None, workspace: str | None, parent: str | None, limit: int, after: str | None
+) -> Page:
+    """One page of what was deleted, the last one first."""
+    return _page(tx, Q.list_deleted, "deleted", limit, after, agent=agent, workspace=workspace, parent=parent)
+
+
+def _page(
+    tx: Tx,
+    query: Query,
+    order: str,
+    limit: int,
+    after: str | None,
+    *,
+    agent: str | None,
+    workspace: str | None,
+    parent: str | None,
+    archived: bool = True,
+) -> Page:
     before_at, before_id = _read_cursor(after, order) if after else (tx.far, "")
-    query = Q.list_created if order == "created" else _driver(agent, workspace, parent)
     listed = tx.all(
         query,
         agent=agent,
@@ -95,7 +117,8 @@ def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Que
 def _cursor(last: SessionInfo, order: str) -> str:
     from base64 import urlsafe_b64encode  # when there is a page more: most lists end before
 
-    at = last.created_at if order == "created" else last.updated_at
+    times = {"created": last.created_at, "updated": last.updated_at, "deleted": last.deleted_at}
+    at = times[order]
     at = at or _FAR - 1  # what is no time sorts before all that have one
     return urlsafe_b64encode(f"{order} {at} {last.id}".encode()).decode()
 
