@@ -18,6 +18,7 @@ from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import count, size
 from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
+from ..wording import worded
 
 FORMATS = ("jsonl", "json", "markdown")
 
@@ -81,8 +82,8 @@ def _report_broken(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
     """Sessions that could not be exported whole, said to a person, and as a program reads them."""
     screen = Screen(sys.stderr)
     for one in () if call.json else broken:
-        sys.stderr.write(screen.sanitized(f"left out: session {one.session}: {one.why}") + "\n")
-    return [{"session": one.session, "why": one.why} for one in broken]
+        sys.stderr.write(screen.sanitized(f"left out: session {one.session}: {worded(one.why)}") + "\n")
+    return [{"session": one.session, "why": worded(one.why)} for one in broken]
 
 
 def _write(
@@ -169,15 +170,19 @@ def import_(call: Call, file: str) -> int:
     """Read an export into the store.
 
     A session comes in whole or not at all; what is there already stays as it is. Run it again after an interruption: it
-    finishes. Exit code 1 if something was refused; the rest is kept."""
+    finishes. Exit code 1 if something was refused; the rest is kept. A file that is no export is refused as a whole,
+    with what it looks like."""
     from palaver import exports
+
+    from .. import foreign_files
 
     refusals: list[exports.Refusal] = []
     cuts: list[exports.Cut] = []
-    with _source(file) as source, TransferProgress() as progress:
+    with _source(file) as opened, TransferProgress() as progress:
+        source: Any = foreign_files.checked("stdin" if file == "-" else file, opened)
         store = call.store(create=True)
         summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append, on_cut=cuts.append)
-    listed = [{"line": one.line, "session": one.session, "why": one.why} for one in refusals]
+    listed = [{"line": one.line, "session": one.session, "why": worded(one.why)} for one in refusals]
     for one in () if call.json else listed:
         _print_refusal(one)
     for cut in () if call.json else cuts:
