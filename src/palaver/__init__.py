@@ -68,6 +68,7 @@ if TYPE_CHECKING:
         Problem as Problem,
         Queued as Queued,
         SessionInfo as SessionInfo,
+        TurnError as TurnError,
         TurnInfo as TurnInfo,
         Usage as Usage,
     )
@@ -76,6 +77,7 @@ if TYPE_CHECKING:
     from .session import Moment as Moment, Session as Session, StoredMessage as StoredMessage
     from .sessions import Sessions as Sessions
     from .store import Store as Store
+    from .tool_call import ToolCall as ToolCall
     from .turn import Turn as Turn
 
 
@@ -96,8 +98,9 @@ _HOMES = {
         "TriggerFired TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
     ),
     "aisdk.folding": "fold",
-    "model": "Event Line Page Problem Queued SessionInfo TurnInfo Usage",
+    "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage",
     "permissions": "Answer",
+    "tool_call": "ToolCall",
     "turn": "Turn",
     "session": "Moment Session StoredMessage",
     "store": "Store",

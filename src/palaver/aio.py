@@ -32,6 +32,7 @@ from .session_rules import SessionRules
 from .sessions import Sessions
 from .store import Store
 from .streaming.batch import Outcome, write_chunks
+from .tool_call import ToolCall
 from .turn import Chunk, Turn
 from .watcher import Subscription
 
@@ -370,11 +371,12 @@ _WRAPPERS: dict[type, type[Async]] = {
     Sessions: AsyncSessions,
     SessionRules: Async,
     Moment: Async,
+    ToolCall: Async,
     Turn: AsyncTurn,
     Store: AsyncStore,
 }
 _HANDLES = {"permissions"}
-_PLAIN = {"id", "session_id"}
+_PLAIN = {"id", "session_id", "name"}
 
 
 def _wrapped(value: Any, lane: _Lane) -> Any:

@@ -69,7 +69,8 @@ class Usage(msgspec.Struct, frozen=True):
 
 
 class SessionInfo(msgspec.Struct, frozen=True):
-    """A session as a list shows it."""
+    """A session as a list shows it. `app_id` is the application's own id (`create(id=…)`); `waiting` and `live` count
+    the turns that wait for an answer and those that are being written."""
 
     id: str
     agent: str
@@ -92,6 +93,9 @@ class SessionInfo(msgspec.Struct, frozen=True):
     updated_at: int
     archived_at: int | None
     deleted_at: int | None
+    app_id: str | None = None
+    waiting: int = 0
+    live: int = 0
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -101,8 +105,16 @@ class Page(msgspec.Struct, frozen=True):
     next: str | None
 
 
+class TurnError(msgspec.Struct, frozen=True):
+    """What a turn failed of: a sentence, and a code where one was told."""
+
+    message: str
+    code: str | None = None
+
+
 class TurnInfo(msgspec.Struct, frozen=True):
-    """A node of the tree."""
+    """A node of the tree: where it stands, how it ended, what it used, and what was in force when it was begun.
+    `system_prompt` is a digest; `store.system_prompt(digest)` is its text."""
 
     id: str
     parent_id: str | None
@@ -119,6 +131,17 @@ class TurnInfo(msgspec.Struct, frozen=True):
     cost_usd: float
     thread_tokens: int
     thread_messages: int
+    finish: str | None = None
+    error: TurnError | None = None
+    abort_reason: str | None = None
+    model: dict[str, Any] | None = None
+    agent: str | None = None
+    system_prompt: str | None = None
+    toolset: str | None = None
+    tools: list[str] | None = None
+    permissions_granted: list[dict[str, Any]] = []
+    permissions_used: list[str] = []
+    trigger: dict[str, Any] | None = None
 
 
 class Queued(msgspec.Struct, frozen=True):

@@ -12,9 +12,9 @@ from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
 from typing import Any
 
-from .aisdk import chunks, model_messages
+from .aisdk import chunks, composing, model_messages
 from .aisdk.folding import MISSING
-from .base import arguments, exact_json
+from .base import arguments, exact_json, ids
 from .core import counting
 from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
@@ -23,6 +23,7 @@ from .errors import BadValue, HeadConflict, PalaverError
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
 from .streaming.recorder import Offer, Recorder
+from .tool_call import ToolCall
 
 Chunk = Mapping[str, Any] | str | bytes
 
@@ -48,6 +49,7 @@ class Turn:
         self._lock = threading.RLock()
         _ALL.add(self)
         self._resumed = resumed
+        self._spoke = False  # by text, tool and the like: then leaving the block says that it is over
 
     # ------------------------------------------------------------ what it is
 
@@ -152,6 +154,49 @@ class Turn:
         finally:
             self._lock.release()
 
+    # ------------------------------------------------------------ writing without knowing the chunks
+
+    def text(self, delta: str) -> None:
+        """More of the answer. It goes on in the text that is open, or begins one."""
+        self._say("text", delta)
+
+    def reasoning(self, delta: str) -> None:
+        """More of what the model thinks."""
+        self._say("reasoning", delta)
+
+    def tool(self, name: str, input: Any = None, *, id: str | None = None) -> ToolCall:
+        """The model calls a tool; `call.output(…)` or `call.error(…)` answers. Without an answer the turn waits when
+        its block is left. Calls that were made together are written before the first answer."""
+        exact_json.check_text("name", arguments.text("name", name))
+        call_id = ids.mint("call_") if id is None else arguments.text("id", id)
+        self._speak(composing.call, call_id, name, {} if input is None else input)
+        return ToolCall(self, call_id, name)
+
+    def file(self, source: str | bytes, media_type: str | None = None) -> None:
+        """A file that the model made: its bytes, or its address (a URL)."""
+        if not isinstance(source, str | bytes):
+            raise BadValue(f"a file is its bytes or its URL, not {arguments.shown(source)}")
+        media_type = arguments.text_or_none("media_type", media_type) or _media_type(source)
+        url = composing.data_url(source, media_type) if isinstance(source, bytes) else source
+        self._speak(composing.file, url, media_type)
+
+    def step(self) -> None:
+        """The model is called again: what follows is another step."""
+        self._speak(composing.step)
+
+    def _say(self, kind: str, delta: str) -> None:
+        if arguments.text("delta", delta):
+            self._speak(composing.say, kind, delta)
+
+    def _speak(self, said: Callable[..., list[composing.Chunk]], *given: Any) -> None:
+        """Write what says it, all or none: how the message stands is looked at under the turn's lock."""
+        with self._lock:
+            self._recorder.refresh()
+            self._recorder.refuse_ended()
+            items = [chunks.parse(chunk) for chunk in said(self._state.fold, *given)]
+            self._recorder.append(items, None)
+            self._spoke = True
+
     # ------------------------------------------------------------ usage
 
     def usage(
@@ -246,6 +291,16 @@ class Turn:
                 self._state.facts["abort_reason"] = reason
             self.seal("aborted")
 
+    def fail(self, message: str, code: str | None = None) -> None:
+        """End the turn as failed, with what it has; the error can be read in its `TurnInfo`."""
+        said = {"message": exact_json.check_text("message", arguments.text("message", message))}
+        if code is not None:
+            said["code"] = exact_json.check_column("code", arguments.text("code", code))
+        with self._lock:
+            self._recorder.make_ready(waiting=True)
+            self._state.facts["error"] = said
+            self.seal("failed")
+
     def _end(self) -> None:
         if self._on_end:
             self._on_end(self)
@@ -277,11 +332,26 @@ class Turn:
             return given
 
     def _leave(self) -> None:
-        """After a resume, tools may still be unanswered: then it goes on waiting."""
+        """What was said without chunks is ended; a tool without an answer leaves the turn waiting. So it does after a
+        resume."""
+        if self._spoke:
+            self._speak(composing.finish)
+            if self.status == "waiting":
+                return
         if self._resumed and self._state.fold.unresolved():
             self.wait()
         else:
             self.seal()
+
+
+def _media_type(source: str | bytes) -> str:
+    """What a URL says of itself."""
+    from mimetypes import guess_type
+
+    found = guess_type(source)[0] if isinstance(source, str) else None
+    if found is None:
+        raise BadValue("say what kind of file it is, such as media_type='image/png'")
+    return found
 
 
 def _plain(value: Any) -> Any:

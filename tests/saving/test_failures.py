@@ -256,5 +256,6 @@ def test_the_reason_of_an_abort_and_the_text_of_an_error_outlive_a_refused_appen
             turn.append([{"type": "start-step"}, delta("x", "never started")])
     aborted.abort("the user pressed stop")
     failed.seal()
-    facts = "SELECT status, facts_json ->> 'abort_reason', facts_json ->> 'error' FROM turns ORDER BY status"
+    told = "facts_json ->> 'abort_reason', facts_json -> 'error' ->> 'message'"
+    facts = f"SELECT status, {told} FROM turns ORDER BY status"
     assert query(path, facts) == [("aborted", "the user pressed stop", None), ("failed", None, "the model is away")]

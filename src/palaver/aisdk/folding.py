@@ -53,6 +53,8 @@ class Fold:
         self.parts: list[Part] = []
         self.metadata: Any = MISSING
         self.finish_reason: str | None = None
+        self.in_step = self.finished = False
+        self.ended: tuple[str, str | None] | None = None  # how the stream said it ended: failed or aborted, and why
         self._frame: dict[str, Any] = {}  # keys of an adopted message that we do not know
         self._open: dict[str, dict[str, int]] = {"text": {}, "reasoning": {}}  # chunk id -> part
         self._texts, self._reasonings = self._open["text"], self._open["reasoning"]
@@ -89,6 +91,20 @@ class Fold:
         metadata = {} if self.metadata is MISSING else {"metadata": self.metadata}
         parts = [self.part(index) for index in range(len(self.parts))]
         return {"id": self.id, "role": "assistant", **metadata, **self._frame, "parts": parts}
+
+    @property
+    def has_begun(self) -> bool:
+        """Whether any chunk came yet."""
+        return self._applied > 0
+
+    def open_texts(self) -> list[tuple[str, str]]:
+        """Kind and chunk id of each text and reasoning that has not ended, in the order of the parts."""
+        found = [(index, kind, name) for kind, opened in self._open.items() for name, index in opened.items()]
+        return [(kind, name) for _, kind, name in sorted(found)]
+
+    def is_last(self, kind: str, name: str) -> bool:
+        """Whether an open text is the newest part."""
+        return self._open[kind][name] == len(self.parts) - 1
 
     def unresolved(self) -> list[Part]:
         """Tool parts that still wait for a final output, error or denial."""
@@ -157,8 +173,15 @@ class Fold:
 
     def _on_finish(self, chunk: Chunk) -> None:
         self.metadata = self._merged(self.metadata, chunk)
+        self.finished = True
         if chunk.get("finishReason") is not None:
             self.finish_reason = chunk["finishReason"]
+
+    def _on_abort(self, chunk: Chunk) -> None:
+        self.ended = ("aborted", _text_or_none(chunk.get("reason")))
+
+    def _on_error(self, chunk: Chunk) -> None:
+        self.ended = ("failed", chunk["errorText"])
 
     def _on_metadata(self, chunk: Chunk) -> None:
         self.metadata = self._merged(self.metadata, chunk)
@@ -175,6 +198,7 @@ class Fold:
             raise self._refusal(str(error), chunk["type"], None) from None
 
     def _on_step_start(self, chunk: Chunk) -> int:
+        self.in_step, self.finished = True, False
         return self._new_step({"type": "step-start"})
 
     def _new_step(self, part: Part) -> int:
@@ -186,6 +210,7 @@ class Fold:
         return len(self.parts) - 1
 
     def _on_step_finish(self, chunk: Chunk) -> None:
+        self.in_step = False
         self._forget_open_texts()
 
     def _forget_open_texts(self) -> None:
@@ -492,7 +517,9 @@ _RULES: dict[str, Callable[[Fold, Chunk], int | None]] = {
     "tool-output-available": Fold._on_output,
     "tool-output-error": Fold._on_output_error,
     "tool-output-denied": Fold._on_output_denied,
-}  # `abort`, `error` and unknown kinds do nothing to the message; data-* is found by its prefix
+    "abort": Fold._on_abort,  # these two are noted, and do nothing to the message
+    "error": Fold._on_error,
+}  # unknown kinds do nothing; data-* is found by its prefix
 
 
 class _Partial:
@@ -604,6 +631,11 @@ def _in_javascript(value: Any) -> str:
 
 def is_null(value: Any) -> bool:
     return value is None or (type(value) is Raw and bytes(value).strip() == b"null")
+
+
+def _text_or_none(value: Any) -> str | None:
+    value = chunks.decoded(value)
+    return value if isinstance(value, str) else None
 
 
 def plain_message(message: dict[str, Any]) -> dict[str, Any]:

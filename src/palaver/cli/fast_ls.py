@@ -71,7 +71,7 @@ def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 def _listed(row: tuple[Any, ...]) -> Listed:
     """A row of the view `session_rows`."""
-    session_id, agent, _, _, title, preview, _, _, relation, _, _, depth, *_, updated_at, archived_at, _ = row
+    session_id, agent, _, _, title, preview, _, _, relation, _, _, depth, *_, updated_at, archived_at, _, _, _, _ = row
     updated_at = updated_at if type(updated_at) is int else 0  # another program may have written anything
     label = title or preview or ""
     return Listed(session_id, updated_at, depth or 0, agent, label, archived_at is not None, relation or "import")

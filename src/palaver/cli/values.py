@@ -30,6 +30,9 @@ SESSION_KEYS = {
     "updated_at": "epoch ms",
     "archived_at": "epoch ms, or null",
     "deleted_at": "epoch ms, or null",
+    "app_id": "the application's own id, or null",
+    "waiting": "how many turns wait for an approval or a client's tool",
+    "live": "how many turns are being written",
 }
 
 TURN_KEYS = {
@@ -48,6 +51,17 @@ TURN_KEYS = {
     "cost_usd": "as reported; never computed",
     "thread_tokens": "tokens from the root to here",
     "thread_messages": "messages from the root to here",
+    "finish": "the reason that its stream gave for its end, or null",
+    "error": "what it failed of: message, code; or null",
+    "abort_reason": "why it was aborted, or null",
+    "model": "the model it was begun with or used, or null",
+    "agent": "who answers, if another than the session's; or null",
+    "system_prompt": "digest of the system prompt in force, or null",
+    "toolset": "name of the set of tools in force, or null",
+    "tools": "names of the tools in force, or null",
+    "permissions_granted": "the rules in force",
+    "permissions_used": "what it made use of",
+    "trigger": "what set it off, or null",
 }
 
 LINE_KEYS = {
@@ -71,7 +85,8 @@ def session_json(info: SessionInfo) -> dict[str, Any]:
 
 def turn_json(turn: TurnInfo) -> dict[str, Any]:
     values: dict[str, Any] = {name: getattr(turn, name) for name in turn.__struct_fields__}
-    values["usage"] = msgspec.to_builtins(turn.usage)
+    for name in ("usage", "error"):
+        values[name] = msgspec.to_builtins(values[name])
     values["digest"] = turn.digest.hex() if turn.digest else None
     return values
 

@@ -20,8 +20,9 @@ class TurnFacts(TypedDict, total=False):
     tools_available: list[str]
     permissions_granted: list[dict[str, Any]]
     permissions_used: list[str]
+    finish: str  # the reason that the stream's `finish` gave
     abort_reason: str
-    error: str
+    error: dict[str, Any]  # {message, code?}; in turns of before, a text
     adopted_at: int  # of rows that another program wrote: when they became a turn
     late: str  # the sealed turn that a result came too late for
     continues: str  # the turn that a compaction ended while it ran
@@ -30,7 +31,7 @@ class TurnFacts(TypedDict, total=False):
     set_aside: str  # why a turn could not be sealed
 
 
-IN_MEMORY = ("abort_reason", "error")  # of an open turn, until its seal writes them
+IN_MEMORY = ("abort_reason", "error")  # what its owner says of an open turn's end, until the seal writes it
 
 
 def read(text: str, turn_id: str) -> TurnFacts:
@@ -42,3 +43,14 @@ def read(text: str, turn_id: str) -> TurnFacts:
 
 def stored(facts: TurnFacts) -> str:
     return exact_json.encode(facts) if facts else "{}"
+
+
+def outcome(facts: TurnFacts, finish: str | None, ended: tuple[str, str | None] | None) -> TurnFacts:
+    """How a turn ended, by what its stream said: added to what its owner said, which goes first."""
+    found: TurnFacts = {} if finish is None else {"finish": finish}
+    status, why = ended or (None, None)
+    if status == "failed":
+        found["error"] = {"message": why or ""}
+    elif status == "aborted" and why is not None:
+        found["abort_reason"] = why
+    return {**found, **facts} if found else facts

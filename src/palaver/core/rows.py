@@ -249,7 +249,7 @@ pruned_places = Select("pruned_places", PlaceInMessageRow)
 
 
 class SessionRow(Row):
-    """A row of the view `session_rows`."""
+    """A row of the view `session_rows`, and the marks of a list."""
 
     id: str
     agent: str
@@ -276,6 +276,9 @@ class SessionRow(Row):
     updated_at: int
     archived_at: int | None
     deleted_at: int | None
+    app_id: str | None
+    waiting: int
+    live: int
 
 
 # ---------------------------------------------------------------- sessions, names, owners

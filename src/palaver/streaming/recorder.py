@@ -75,7 +75,6 @@ class Recorder:
         self._is_stale = False
         self._or_stale = _OrStale(self)
         self._gap: int | None = None  # so many chunks there were, before a crash of the server took some
-        self.ended_as = "completed"
 
     def _take_up(self, state: OpenTurn) -> None:
         """A state, and a chunk writer for it; they change together."""
@@ -85,6 +84,12 @@ class Recorder:
     def chunks(self) -> int:
         """How many were taken, pending ones too."""
         return self.state.chunks + len(self._pending)
+
+    @property
+    def ended_as(self) -> str:
+        """How the turn ends if nobody says otherwise: as its stream did."""
+        said = self.state.fold.ended
+        return said[0] if said else "completed"
 
     @property
     def has_begun(self) -> bool:
@@ -322,17 +327,8 @@ class Recorder:
             if waits:
                 self._writer.set_waiting(tx)
         self._writer.saved(written)
-        self.note_end(items)
         if self.state.status == "waiting":
             self.state.fence += 1  # only now is it so
-
-    def note_end(self, items: list[Item]) -> None:
-        for parsed, _ in items:
-            if parsed["type"] == "abort":
-                self.ended_as = "aborted"
-            elif parsed["type"] == "error":
-                self.ended_as = "failed"
-                self.state.facts["error"] = str(parsed.get("errorText", ""))
 
     @contextmanager
     def writing(self, *, hard: bool = False) -> Iterator[tuple[Tx, ChunkWriter]]:
@@ -353,7 +349,6 @@ class Recorder:
         touched = [mid_turn.go_on(self.state, parsed) for parsed, _ in items]
         self._writer.dirty.update(index for index in touched if index is not None)
         self._writer.saved(self._writer.write_rows(tx, items, touched, everything=True))
-        self.note_end(items)
         self.state.chunks = len(items)
 
     # ------------------------------------------------------------ what the rows say

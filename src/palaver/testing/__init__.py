@@ -12,11 +12,14 @@ The groups speak only the public API; each claim is one test, with its expected 
 
 import pytest
 
-_MODULES = "errors group helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
+_MODULES = (
+    "errors group hands helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
+)
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
 from .errors import Errors  # noqa: E402
 from .group import Group  # noqa: E402
+from .hands import Hands, Told  # noqa: E402
 from .helpers import (  # noqa: E402
     OpenStore,
     answer,
@@ -63,6 +66,8 @@ class Conformance(
     Errors,
     Races,
     Snapshots,
+    Hands,
+    Told,
 ):
     """Everything. `Conformance.__bases__` are the groups, each of which may also stand alone."""
 
@@ -72,6 +77,7 @@ __all__ = [
     "Conformance",
     "Errors",
     "Group",
+    "Hands",
     "Lives",
     "Moves",
     "OpenStore",
@@ -80,6 +86,7 @@ __all__ = [
     "Siblings",
     "Snapshots",
     "Stream",
+    "Told",
     "Tree",
     "Turns",
     "Usages",

@@ -35,12 +35,14 @@ def _info(row: Row) -> SessionInfo:
     (
         id, agent, workspace, model, title, preview, parent, message, relation, revision, turn, depth, count,
         prompt, completion, reasoning, read, write, total, cost, meta, created, updated, archived, deleted,
+        app_id, waiting, live,
     ) = row
     return SessionInfo(
         id, agent, workspace, _value(model, id), title, preview, parent, message, relation or "import", revision or 0,
         turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta, id),
         created if type(created) is int else damage.as_time(created),
         updated if type(updated) is int else damage.as_time(updated), archived, deleted,
+        app_id, waiting, live,
     )
     # fmt: on
 

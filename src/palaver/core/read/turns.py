@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
+from typing import Any
 
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import SessionNotFound
-from ...model import TurnInfo, Usage
+from ...model import TurnError, TurnInfo, Usage
 from .. import damage, rows
 from ..rows import HeadAtRow, TurnRow
 from . import entries, sessions
@@ -30,7 +31,52 @@ def info(row: TurnRow) -> TurnInfo:
         cost_usd=row.cost_usd,
         thread_tokens=row.thread_tokens,
         thread_messages=row.thread_messages,
+        **_told(row.facts_json),
     )
+
+
+def _told(text: str) -> dict[str, Any]:
+    if text == "{}":
+        return {}
+    facts = damage.parsed(text)
+    return told(facts) if isinstance(facts, dict) else {}
+
+
+def told(facts: Mapping[str, Any]) -> dict[str, Any]:
+    """The facts of a turn that `TurnInfo` shows; what another program left in their place is left out."""
+    if not facts:
+        return {}
+    start = facts.get("metadata")
+    start = start if isinstance(start, dict) else {}
+    given = {
+        "finish": facts.get("finish"),
+        "abort_reason": facts.get("abort_reason"),
+        "agent": start.get("agent"),
+        "system_prompt": start.get("system_prompt_digest"),
+        "toolset": facts.get("toolset_name"),
+    }
+    shown: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
+    shown |= {name: facts[name] for name in ("model", "trigger") if isinstance(facts.get(name), dict)}
+    for name, key in _LISTS.items():
+        if isinstance(facts.get(key), list):
+            shown[name] = facts[key]
+    if "error" in facts:
+        shown["error"] = _error(facts["error"])
+    return shown
+
+
+_LISTS = {
+    "tools": "tools_available",
+    "permissions_granted": "permissions_granted",
+    "permissions_used": "permissions_used",
+}
+
+
+def _error(said: Any) -> TurnError:
+    if not isinstance(said, dict):  # a text, in turns of before
+        return TurnError(str(said))
+    code = said.get("code")
+    return TurnError(str(said.get("message", "")), None if code is None else str(code))
 
 
 def usage(row: TurnRow) -> Usage:

@@ -17,8 +17,9 @@ from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import SEALED, TurnInfo, Usage, add_up
 from .. import counting, digests, heads, metadata, rows
-from ..facts import TurnFacts, stored
+from ..facts import TurnFacts, outcome, stored
 from ..read import entries as turn_entries
+from ..read import turns
 from ..read.entries import Entry
 from ..read.heads import Head, Thread, thread_of
 from ..read.loose_rows import LooseMessage
@@ -61,7 +62,7 @@ class Sealed(NamedTuple):
         return TurnInfo(
             self.id, self.parent_id, self.session_id, self.kind, self.status, self.base_revision, self.thread.depth,
             self.at, self.at, self.thread.digest, self.response_id, self.usage, self.cost, self.thread.tokens,
-            self.thread.messages,
+            self.thread.messages, **turns.told(self.facts),
         )
         # fmt: on
 
@@ -104,6 +105,7 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, beside: Sequence[LooseMessage] =
     """Everything that a seal writes except the head. Loose rows `beside` the turn become entries of it. The caller
     knows that the turn is open."""
     assert status in SEALED
+    turn.facts = outcome(turn.facts, turn.fold.finish_reason, turn.fold.ended)
     close_parts(turn, status)
     response.write_metadata(tx, turn)
     _fill_response(tx, turn)

@@ -16,9 +16,17 @@ SELECT created_at, agent FROM chat_sessions WHERE id = :session;
 -- name: any_session
 SELECT 1 FROM chat_sessions LIMIT 1;
 
+-- snippet: marks
+-- What a list says of a session beside its row: the application's own id, and how many turns wait or are written.
+(SELECT min(f.foreign_id) FROM foreign_ids f WHERE f.id = s.id AND f.origin = 'client' AND f.scope = 'session') AS app_id,
+       (SELECT count(*) FROM turns o WHERE o.session_id = s.id AND o.live = 1 AND o.sealed_at IS NULL
+           AND o.status = 'waiting') AS waiting,
+       (SELECT count(*) FROM turns o WHERE o.session_id = s.id AND o.live = 1 AND o.sealed_at IS NULL
+           AND o.status = 'streaming') AS live
+
 -- name: get_session
 -- One session as a list shows it; heads may be missing where another program made the session.
-SELECT * FROM session_rows s
+SELECT s.*, {marks} FROM session_rows s
  WHERE s.id = :session;
 
 -- snippet: page
@@ -31,13 +39,13 @@ s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
 ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
 
 -- name: list_recent
-SELECT * FROM session_rows s
+SELECT s.*, {marks} FROM session_rows s
  WHERE {page}
  {newest_first};
 
 -- name: list_created
 -- By creation: a row never moves, so a page is never skipped or repeated while others write.
-SELECT * FROM session_rows s
+SELECT s.*, {marks} FROM session_rows s
  WHERE s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
    AND s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
@@ -48,20 +56,20 @@ SELECT * FROM session_rows s
  LIMIT :limit;
 
 -- name: list_by_agent
-SELECT * FROM session_rows s
+SELECT s.*, {marks} FROM session_rows s
  WHERE s.agent = :agent
    AND {page}
    AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
  {newest_first};
 
 -- name: list_by_workspace
-SELECT * FROM session_rows s
+SELECT s.*, {marks} FROM session_rows s
  WHERE s.workspace_root = :workspace
    AND {page}
  {newest_first};
 
 -- name: list_by_parent
-SELECT * FROM session_rows s
+SELECT s.*, {marks} FROM session_rows s
  WHERE s.parent_id = :parent
    AND {page}
    AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)

@@ -1,0 +1,82 @@
+"""What an agent says, as chunks: for who writes text, tool calls and files without knowing the AI SDK's stream.
+
+Each function answers the chunks that say one thing, given the message so far. Nothing is remembered between them: the
+fold knows which parts are open and which step runs, also after a resume or chunks that were written by hand.
+"""
+
+from __future__ import annotations
+
+from base64 import b64encode
+from typing import Any
+
+from .folding import Fold
+from .parts import FINAL, is_tool
+
+Chunk = dict[str, Any]
+
+
+def say(fold: Fold, kind: str, delta: str) -> list[Chunk]:
+    """More text or reasoning: in the part that is open, if the newest is one of that kind; else in a new one."""
+    opened = fold.open_texts()
+    if opened and fold.is_last(*opened[-1]) and opened[-1][0] == kind:
+        return [{"type": f"{kind}-delta", "id": opened[-1][1], "delta": delta}]
+    before = _before_more(fold)
+    name = f"{kind}-{len(fold.parts) + len(before)}"  # no other part of the message began there
+    return [*before, {"type": f"{kind}-start", "id": name}, {"type": f"{kind}-delta", "id": name, "delta": delta}]
+
+
+def call(fold: Fold, call_id: str, name: str, given: Any) -> list[Chunk]:
+    chunk = {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": given}
+    return [*_before_more(fold), chunk]
+
+
+def file(fold: Fold, url: str, media_type: str) -> list[Chunk]:
+    return [*_before_more(fold), {"type": "file", "url": url, "mediaType": media_type}]
+
+
+def step(fold: Fold) -> list[Chunk]:
+    """The model is called (again): what follows is another step. A step that has nothing in it yet is that step."""
+    if not fold.in_step:
+        return [*_close(fold), *_begin(fold)]
+    if not fold.parts or fold.parts[-1]["type"] == "step-start":
+        return []
+    return [*_close(fold), {"type": "finish-step"}, {"type": "start-step"}]
+
+
+def finish(fold: Fold) -> list[Chunk]:
+    """The end of what is said: no part and no step stays open."""
+    if fold.finished:
+        return []
+    reason = "tool-calls" if fold.unresolved() else "stop"
+    last = [{"type": "finish-step"}] if fold.in_step else []
+    return [*_close(fold), *last, {"type": "finish", "finishReason": reason}]
+
+
+def data_url(data: bytes, media_type: str) -> str:
+    return f"data:{media_type};base64,{b64encode(data).decode()}"
+
+
+def _before_more(fold: Fold) -> list[Chunk]:
+    """What the model says after a tool's result comes of another call of it: another step. Texts that are open end."""
+    ends = _close(fold)
+    if not fold.in_step:
+        return [*ends, *_begin(fold)]
+    return [*ends, {"type": "finish-step"}, {"type": "start-step"}] if _has_result(fold) else ends
+
+
+def _begin(fold: Fold) -> list[Chunk]:
+    return [{"type": "start-step"}] if fold.has_begun else [{"type": "start"}, {"type": "start-step"}]
+
+
+def _close(fold: Fold) -> list[Chunk]:
+    return [{"type": f"{kind}-end", "id": name} for kind, name in fold.open_texts()]
+
+
+def _has_result(fold: Fold) -> bool:
+    """Whether a tool was answered in the step that runs."""
+    for part in reversed(fold.parts):
+        if part["type"] == "step-start":
+            return False
+        if is_tool(part["type"]) and part.get("state") in FINAL and not part.get("providerExecuted"):
+            return True
+    return False
