@@ -66,7 +66,7 @@ def unknown_session(store: Store, name: str) -> str:
     unknown = f"no session is named {name!r}"
     place = resolve.place_of(name)
     if place is not None and (place.name == resolve.LATEST or resolve.match(store, place.name)):
-        return f"{name!r} is a place in session {place.name!r}, and a whole session is wanted here: leave the place out"
+        return f"{name!r} is a place in a session, and here a whole one is wanted; `palaver fork` makes one of a place"
     gone = resolve.match(store, name, deleted=True)
     if gone:
         return f"{unknown}; it was deleted: {listed(gone)} (`palaver rm --undo` brings it back)"
@@ -98,7 +98,7 @@ def _near(store: Store, name: str, recent: list[SessionInfo]) -> list[SessionInf
 
 
 def _names(store: Store, info: SessionInfo, *, with_aliases: bool) -> Iterator[str]:
-    yield from filter(None, (info.title, short(info.id), info.id, info.id.removeprefix("ses_")))
+    yield from filter(None, (info.title, info.app_id, short(info.id), info.id, info.id.removeprefix("ses_")))
     if with_aliases:
         yield from (name for _, name in store.sessions.get(info.id).aliases())
 

@@ -60,7 +60,7 @@ def _sessions(store: Store, incomplete: str) -> Offers:
 def _named(store: Store, info: SessionInfo) -> list[str]:
     """The names of a session that a shell may be given."""
     aliases = [name for _, name in store.sessions.get(info.id).aliases()]
-    named = [info.id, info.id.removeprefix("ses_"), short(info.id), *aliases, info.title or ""]
+    named = [info.id, info.id.removeprefix("ses_"), short(info.id), info.app_id or "", *aliases, info.title or ""]
     return [name for name in dict.fromkeys(named) if _may_be_offered(name)]
 
 

@@ -47,9 +47,9 @@ _NAMES = {"ls": 0, "create": 1, "drop": 1, "copy": 2, "migrate": 0}  # how many 
 def space(call: Call, action: str, words: tuple[str, ...], yes: bool) -> int:
     """List, make, drop, copy or migrate the spaces of a Postgres database.
 
-    Without URL, those of the server that PALAVER_STORE (or `palaver --store`) names. drop takes everything in the space
-    away, for good, and asks first; migrate brings each space to this version, one transaction each, and goes on where
-    it was stopped. Exit code 1 if a space could not be migrated."""
+    Without URL, those of the server that PALAVER_STORE names. drop takes everything in the space away, for good, and
+    asks first; migrate brings each space to this version, one transaction each, and goes on where it was stopped. Exit
+    code 1 if a space could not be migrated."""
     url, names = _which(call, action, words)
     spaces = palaver.spaces(url)
     with patience.telling(url, json=call.json):

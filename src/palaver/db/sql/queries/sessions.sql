@@ -78,7 +78,7 @@ SELECT s.*, {marks} FROM session_rows s
 
 -- name: list_deleted
 -- What was deleted, the last one first; a husk (revision 0) was on no list before. `delete` stamps the archive, too.
-SELECT * FROM session_rows s
+SELECT s.*, {marks} FROM session_rows s
  WHERE s.archived_at IS NOT NULL
    AND s.deleted_at <= :before_at AND (s.deleted_at < :before_at OR s.id < :before_id)
    AND s.revision > 0
