@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver.cli.commands import sql
 
 from .run import Cli
 from .terminal import Terminal
@@ -111,15 +112,28 @@ def test_the_prompt_has_a_history_and_survives_mistakes(cli: Cli) -> None:
         terminal.until("SELECT 7\n    ...> ")
         terminal.type("AS seven;\r")
         terminal.until("seven\n7\npalaver> ")
-        terminal.type("SELECT 8\r")
-        terminal.until("SELECT 8\n    ...> ")
-        terminal.type("\x03")  # what was typed of it is dropped
-        terminal.until("SELECT 8\n    ...> \npalaver> ")
         terminal.type("\x04")
         code, seen = terminal.end()
     assert code == 0 and seen.count("answer\n42\n") == 2
     history = cli.home / ".palaver" / "sql_history"
     assert "SELECT 40 + 2 AS answer;" in history.read_text() and history.stat().st_mode & 0o777 == 0o600
+
+
+def test_ctrl_c_drops_what_was_typed_of_a_query(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts: list[str] = []
+    keys = iter(["SELECT 8", KeyboardInterrupt(), "SELECT", "9;", EOFError()])
+
+    def typed(prompt: str) -> str:
+        prompts.append(prompt)
+        key = next(keys)
+        if isinstance(key, str):
+            return key
+        raise key
+
+    monkeypatch.setattr("builtins.input", typed)
+    held: list[str] = []
+    assert list(sql._statements(sql._typed(held), held)) == ["SELECT\n9;"]
+    assert prompts == ["palaver> ", "    ...> ", "palaver> ", "    ...> ", "palaver> "]
 
 
 def findings(cli: Cli, code: int = 0) -> dict[str, dict[str, str]]:

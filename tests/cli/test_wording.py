@@ -19,7 +19,7 @@ from .run import Cli
 
 SOURCE = Path(palaver.__file__).parent
 NAMES_A_CALL = re.compile(
-    r"\b[a-z_.]+\([^)]*\)|\b[a-z_]+=(True|False|None|…|n\b|'|\")|`(timeout|space|create|readonly)`"
+    r"\b[a-z_.]+\([^)]*\)|\b[a-z_]+=(True|False|None|…|n\b|'|\")|`(timeout|space|create|readonly)`|keep_from"
 )
 FUNCTIONS = {name for name, made in vars(errors).items() if isinstance(made, type) and issubclass(made, PalaverError)}
 FUNCTIONS |= {"cls", "__init__", "Refusal", "Rejected", "NotAnExport"}
@@ -125,6 +125,8 @@ def test_commands_that_go_wrong_speak_of_commands(cli: Cli) -> None:
         ("ls", "--after", "nonsense"): "is not a cursor",
         ("undo", "ticket-7", "--expected", "1"): "another writer was first",
         ("rebuild",): "keeps no journal",
+        ("compact", "ticket-7", "x", "--keep", "9"): "name a later turn with --keep-from",
+        ("compact", "ticket-7", " "): "a summary is text that says something\n",
         ("alias", "ticket-7", "x", "--remove"): "`palaver alias",
     }
     for words, wanted in expected.items():

@@ -49,7 +49,7 @@ HELP = ("help", "usage", "man", "?")
 
 def unknown_command(name: str, known: Iterable[str]) -> str:
     if name.lower() in HELP:
-        return f"there is no command {name!r}; `palaver --help` lists them, `palaver COMMAND --help` explains one"
+        return f"there is no command {name!r}; `palaver COMMAND --help` explains one"
     known = list(known)
     meant = [HABITS[name.lower()]] if name.lower() in HABITS else []
     meant = [one for one in meant if one in known] or _close(name, known)

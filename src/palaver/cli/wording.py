@@ -22,6 +22,8 @@ _WORDS = (
     (r"list\(\) shows what there is", "`palaver ls` shows what there is"),
     (r"get\(\) opens it", "that is its name"),
     (r"compact\(\) has no", "a compaction has no"),
+    (r"name a later turn as keep_from", "keep fewer, or name a later turn with --keep-from"),
+    (r" \(only a sliding_window may drop turns without one\)", ""),
     (r"(such space;) open it with create=True, or list what there is", rf"\1 {_SPACES}"),
     (r"(such space;) with readonly=True none is made", rf"\1 {_SPACES}"),
     (r"; with readonly=True none is made", "; record something first, or name another with --store"),

@@ -7,6 +7,8 @@ from typing import Any
 
 import click
 
+from palaver.aisdk.parts import is_tool
+
 from .. import resolve
 from ..command import Call, command, session_argument
 from ..exits import USAGE, Stop
@@ -68,7 +70,26 @@ def context(call: Call, session: str, model: bool, system: str | None) -> None:
 
 
 def _said(message: dict[str, Any]) -> str:
+    """The words, and what else there is: a line each."""
     content = message.get("content", message.get("parts"))
-    if isinstance(content, str):
-        return content
-    return " ".join(part.get("text") or json.dumps(part, ensure_ascii=False) for part in content or ())
+    pieces = [content] if isinstance(content, str) else map(_piece, content or ())
+    return "\n  ".join(filter(None, pieces))
+
+
+def _piece(part: dict[str, Any]) -> str:
+    kind = part.get("type")
+    if kind == "step-start":
+        return ""
+    if kind in ("text", "reasoning"):
+        return f"{'thinks: ' if kind == 'reasoning' else ''}{part.get('text')}".rstrip()
+    if kind == "tool-result":
+        return f"-> {_json(part.get('output'))}"
+    if kind == "tool-call" or is_tool(kind):
+        name = part.get("toolName") or str(kind).removeprefix("tool-")
+        result = part.get("output", part.get("errorText"))
+        return f"tool {name} {_json(part.get('input'))}" + ("" if result is None else f" -> {_json(result)}")
+    return _json(part)
+
+
+def _json(value: Any) -> str:
+    return json.dumps(value, ensure_ascii=False)
