@@ -16,7 +16,7 @@ from __future__ import annotations
 import asyncio
 import os
 from collections import deque
-from collections.abc import AsyncIterable, AsyncIterator, Callable, Sequence
+from collections.abc import AsyncGenerator, AsyncIterable, AsyncIterator, Callable, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from functools import partial
 from types import TracebackType
@@ -398,7 +398,7 @@ class AsyncRecording:
         self.turn = turn
         self._chunks: deque[Chunk] = deque()
         self._news = asyncio.Event()
-        self._listening = True
+        self._listening, self._stopped = True, False
         crew = turn._lane.crew
         self._task = crew.begin(self._record(stream))
         crew.recordings.add(self._task)
@@ -414,6 +414,8 @@ class AsyncRecording:
                         self._news.set()
         finally:
             self._news.set()
+            if isinstance(stream, AsyncGenerator):  # one that is not read to its end is told so: it can end the call
+                await stream.aclose()
 
     async def __aiter__(self) -> AsyncIterator[Chunk]:
         try:
@@ -429,7 +431,7 @@ class AsyncRecording:
             self._chunks.clear()
             self._news.set()
         if self._task.done():
-            await self._task
+            await self.wait()
 
     async def _either(self) -> None:
         """Until there is news, or the end."""
@@ -441,7 +443,23 @@ class AsyncRecording:
 
     async def wait(self) -> None:
         """Until everything is recorded; an error of the stream is raised here."""
-        await asyncio.shield(self._task)
+        if self._stopped:
+            await asyncio.wait([self._task])
+        else:
+            await asyncio.shield(self._task)
+
+    async def stop(self, reason: str | None = "stopped") -> None:
+        """Stop generating: the turn is sealed, as aborted, with what it has; the stream is closed, and who listens is
+        at the end. Nothing happens if the recording has ended."""
+        if self._task.done():
+            return
+        self._stopped = True
+        try:
+            await self.turn.abort(reason)
+        except TurnSealed:  # it ended by itself just before
+            pass
+        self._task.cancel()
+        await asyncio.wait([self._task])
 
 
 async def record(session: Async, message: Any, stream: AsyncIterable[Chunk], **given: Any) -> AsyncRecording:

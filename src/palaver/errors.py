@@ -58,6 +58,12 @@ class BadValue(PalaverError, ValueError):
     """A value cannot be stored so that it comes back exactly as given."""
 
 
+class SessionExists(BadValue):
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id} exists already; get() opens it, get_or_create() either way")
+        self.session_id = session_id
+
+
 class ReservedKey(BadValue):
     def __init__(self, key: str) -> None:
         super().__init__(f"metadata key {key!r} belongs to the store; leave it out")
@@ -110,6 +116,18 @@ class MessageNotFound(NotFound):
 
 class Refused(PalaverError):
     """The request is clear, but the session or turn is not in a state that allows it."""
+
+
+class ContextTooLarge(Refused):
+    """Not even the newest exchange fits into the budget."""
+
+    def __init__(self, max_tokens: int, needed: int) -> None:
+        super().__init__(
+            f"the system prompt, the summary, the newest question and the last step need {needed:,} tokens, and "
+            f"max_tokens is {max_tokens:,}; give it more room, or prune() and compact() first"
+        )
+        self.max_tokens = max_tokens
+        self.needed = needed
 
 
 class SessionArchived(Refused):

@@ -12,7 +12,7 @@ from collections.abc import Iterable, Iterator
 from typing import TYPE_CHECKING, Any
 
 from .base import arguments
-from .errors import BadValue
+from .errors import BadValue, TurnSealed
 from .turn import Chunk, Turn
 
 if TYPE_CHECKING:
@@ -28,7 +28,7 @@ class Recording:
         self.error: BaseException | None = None
         self._chunks: deque[Chunk] = deque()
         self._news = threading.Condition()
-        self._ended, self._listening = False, True
+        self._ended, self._listening, self._stopped = False, True, False
         self._thread = threading.Thread(target=self._record, args=(stream,), name="palaver-recording")
         self._thread.start()
 
@@ -39,7 +39,10 @@ class Recording:
                     turn.write(chunk)
                     self._tell(chunk)
         except BaseException as error:  # told to whoever listens, or waits
-            self.error = error
+            if not (self._stopped and isinstance(error, TurnSealed)):
+                self.error = error
+        finally:
+            _close(stream)
         with self._news:
             self._ended = True
             self._news.notify_all()
@@ -67,6 +70,18 @@ class Recording:
             self._news.wait_for(lambda: self._chunks or self._ended or not self._listening)
             return (self._chunks.popleft(),) if self._chunks else None
 
+    def stop(self, reason: str | None = "stopped") -> None:
+        """Stop generating: the turn is sealed, as aborted, with what it has; who listens is at the end. The stream is
+        closed once it gives its next chunk. Nothing happens if the recording has ended."""
+        self._stopped = True
+        try:
+            self.turn.abort(reason)
+        except TurnSealed:  # it ended by itself just before
+            pass
+        with self._news:
+            self._listening = False
+            self._news.notify_all()
+
     def wait(self, timeout: float | None = None) -> bool:
         """Until everything is recorded. True: it is; an error of the stream is raised here."""
         self._thread.join(arguments.seconds("timeout", timeout))
@@ -75,6 +90,13 @@ class Recording:
         if self.error is not None:
             raise self.error
         return True
+
+
+def _close(stream: object) -> None:
+    """A generator that is not read to its end is told so, and can end the model's call."""
+    close = getattr(stream, "close", None)
+    if callable(close):
+        close()
 
 
 def record(session: Session, message: Any, stream: Iterable[Chunk], **given: Any) -> Recording:

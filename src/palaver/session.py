@@ -5,8 +5,9 @@ Every verb is one call into `core`, in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
 
 from .base import arguments, exact_json
@@ -22,6 +23,7 @@ from .model import Event, Line, Queued, SessionInfo, TurnInfo
 from .watcher import News
 
 if TYPE_CHECKING:
+    from .aisdk.budget import Context, Count
     from .core.turn.message_input import NewMessage
     from .core.turn.options import TurnOptions
     from .session_rules import SessionRules
@@ -35,6 +37,8 @@ _R = TypeVar("_R")
 
 class Session:
     """One conversation. Cheap to make, holds no state; every property reads the store."""
+
+    __slots__ = ("__weakref__", "_store", "id")  # what is set on it by mistake is refused, not lost
 
     def __init__(self, store: Store, session_id: str) -> None:
         self._store = store
@@ -92,6 +96,19 @@ class Session:
             self._write(verbs.preflight.settle_open)
         except (StoreFull, StoreReadOnly):  # reading goes on; whoever writes next meets the error
             pass
+
+    @property
+    def agent(self) -> str:
+        return self.info.agent
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The application's own object, to be read; `update_metadata` changes it."""
+        return MappingProxyType(self.info.metadata)
+
+    def update_metadata(self, changes: Mapping[str, Any]) -> None:
+        """Set some keys of the metadata; those that are None are taken away."""
+        self._write(verbs.lifecycle.update_metadata, verbs.lifecycle.metadata_changes(changes))
 
     @property
     def title(self) -> str | None:
@@ -290,16 +307,26 @@ class Session:
 
         return SessionRules(self)
 
-    def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
+    def context(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
+    ) -> Context:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
-        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself."""
-        return self._read(read.context.of_session, arguments.text_or_none("system", system))
+        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself. With
+        `max_tokens`, what fits, newest first: `.left_out` says how many messages do not, `.compaction_due` when to
+        compact. `count` tells how many tokens a UIMessage is; without it that is estimated."""
+        from .aisdk import budget
 
-    def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
+        budget.check(max_tokens, count)
+        found = self._read(read.context.of_session, arguments.text_or_none("system", system))
+        return budget.fit(found, max_tokens, count)
+
+    def model_messages(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
+    ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
         from .aisdk.model_messages import convert
 
-        return convert(self.context(system=system))
+        return convert(self.context(system=system, max_tokens=max_tokens, count=count))
 
     def compact(
         self, summary: str, keep_from: str | TurnInfo | None = None, expected: int | None = None, **given: Any

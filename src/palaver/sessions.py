@@ -36,25 +36,31 @@ class Sessions:
         tool_call_id: str | None = None,
         id: str | None = None,
     ) -> Session:
-        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given)."""
-        check_name("agent", agent)
-        if not agent:
-            raise BadValue("agent is the name of who talks; it cannot be empty")
-        check_title(title)
-        check_name("tool_call_id", tool_call_id)
-        _check_workspace(workspace)
+        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given). `id` may be
+        the application's own."""
+        new = _new(agent, workspace, model, title, metadata, parent, tool_call_id)
         with self._store.db.write(hard=True) as tx:
-            session_id = verbs.create.create(
-                tx,
-                agent=agent,
-                workspace=workspace,
-                model=model,
-                title=title,
-                metadata_text=_metadata(metadata),
-                parent=_id_of(parent),
-                parent_call=tool_call_id,
-                session_id=id,
-            )
+            session_id = verbs.create.create(tx, **new, session_id=id)
+        return Session(self._store, session_id)
+
+    def get_or_create(
+        self,
+        id: str,
+        agent: str = "default",
+        *,
+        workspace: str | None = None,
+        model: Any = None,
+        title: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: Session | str | None = None,
+        tool_call_id: str | None = None,
+    ) -> Session:
+        """The session with this id, ours or the application's; made with the rest if there is none yet. Of many who ask
+        at once, one makes it. SessionDeleted if it was deleted."""
+        new = _new(agent, workspace, model, title, metadata, parent, tool_call_id)
+        arguments.text("id", id)
+        with self._store.db.write(hard=True) as tx:
+            session_id = verbs.create.get_or_create(tx, id, new)
         return Session(self._store, session_id)
 
     def get(self, session_id: str, *, deleted: bool = False) -> Session:
@@ -93,40 +99,52 @@ class Sessions:
         limit: int = 50,
         after: str | None = None,
     ) -> Page:
-        """One page, newest first: by last update, or by creation (order="created"), where rows never move. `after` is
-        the `next` of the page before; `archived=True` includes those too. `deleted=True`: those that were deleted and
-        no others, the last one first."""
+        """Newest first: by last update, or by creation (order="created"), where rows never move. Go through it for all
+        of them, page by page, or take its `sessions` and give its `next` as `after`; `archived=True` includes those
+        too. `deleted=True`: those that were deleted and no others, the last one first."""
         arguments.flag("archived", archived)
         arguments.flag("deleted", deleted)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
             arguments.text_or_none(label, text)
         arguments.whole("limit", limit, least=1, most=10_000)
-        came_from = _id_of(parent)
+        filters = {"agent": agent, "workspace": workspace, "parent": _id_of(parent)}
+        wanted = {**filters, "archived": archived, "deleted": deleted, "order": order, "limit": limit}
+        return self._page(wanted, after)
+
+    def _page(self, wanted: dict[str, Any], after: str | None) -> Page:
         with self._store.db.read() as tx:
-            if deleted:
-                return sessions.list_deleted(
-                    tx, agent=agent, workspace=workspace, parent=came_from, limit=limit, after=after
-                )
-            return sessions.list_page(
-                tx,
-                agent=agent,
-                workspace=workspace,
-                parent=came_from,
-                archived=archived,
-                order=order,
-                limit=limit,
-                after=after,
-            )
+            found = sessions.list_page(tx, **wanted, after=after)
+        return Page(found.sessions, found.next, lambda cursor: self._page(wanted, cursor))
 
     def __iter__(self) -> Iterator[SessionInfo]:
         """All sessions that are not archived, page by page."""
-        after = None
-        while True:
-            page = self.list(order="created", limit=500, after=after)
-            yield from page.sessions
-            after = page.next
-            if after is None:
-                return
+        return iter(self.list(order="created", limit=500))
+
+
+def _new(
+    agent: str,
+    workspace: str | None,
+    model: Any,
+    title: str | None,
+    metadata: dict[str, Any] | None,
+    parent: Session | str | None,
+    tool_call_id: str | None,
+) -> dict[str, Any]:
+    """What a caller gave for a new session, looked at."""
+    if not check_name("agent", agent):
+        raise BadValue("agent is the name of who talks; it cannot be empty")
+    check_title(title)
+    check_name("tool_call_id", tool_call_id)
+    _check_workspace(workspace)
+    return {
+        "agent": agent,
+        "workspace": workspace,
+        "model": model,
+        "title": title,
+        "metadata_text": _metadata(metadata),
+        "parent": _id_of(parent),
+        "parent_call": tool_call_id,
+    }
 
 
 def _id_of(session: Session | str | None) -> str | None:

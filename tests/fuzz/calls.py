@@ -23,6 +23,7 @@ NOUNS: dict[str, type] = {
     "Session": palaver.Session,
     "Moment": palaver.Moment,
     "Turn": palaver.Turn,
+    "ToolCall": palaver.ToolCall,
     "SessionRules": SessionRules,
     "Recording": recording.Recording,
 }

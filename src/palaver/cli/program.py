@@ -82,7 +82,8 @@ class Commands(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Sessions"):
             formatter.write_text(
-                "by id or a beginning or end of it, by your own id, alias or title; @ is the latest, @~2 two turns back"
+                "by id or a beginning or end of it, by your own id, alias or title; @ is the latest, @~2 two turns"
+                " back, @{4} where its head was by `palaver log`"
             )
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in CODES.items()])

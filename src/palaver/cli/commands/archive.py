@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from palaver import Session, SessionInfo, Store
+from palaver import Session, SessionInfo
 
 from .. import resolve
 from ..command import Call, SessionName, command
@@ -68,7 +68,7 @@ def _refuse_unclear(sessions: tuple[str, ...], undo: bool, listing: bool) -> Non
 
 
 def _list(call: Call) -> None:
-    found = _all_deleted(call.store(readonly=True))
+    found = list(call.store(readonly=True).sessions.list(deleted=True, limit=500))
     if call.json:
         call.screen.json({"sessions": [session_json(one) for one in found]})
         return
@@ -79,17 +79,6 @@ def _list(call: Call) -> None:
         screen.line((screen.sanitized(shown), "yellow"), (f" {when} ", "dim"), (screen.sanitized(_label(one)), "bold"))
     if screen.tty:
         screen.say("`palaver rm --undo` brings one back" if found else "nothing was deleted")
-
-
-def _all_deleted(store: Store) -> list[SessionInfo]:
-    found: list[SessionInfo] = []
-    after = None
-    while True:
-        page = store.sessions.list(deleted=True, limit=500, after=after)
-        found += page.sessions
-        after = page.next
-        if after is None:
-            return found
 
 
 def _label(info: SessionInfo) -> str:

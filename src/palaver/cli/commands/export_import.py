@@ -127,13 +127,8 @@ def _write(
 
 def _everything(store: Store) -> Iterator[Target]:
     """Every session, archived ones too, page by page."""
-    after: str | None = None
-    while True:
-        page = store.sessions.list(limit=500, archived=True, after=after)
-        yield from (Target(info.id, None) for info in page.sessions)
-        after = page.next
-        if after is None:
-            return
+    for info in store.sessions.list(limit=500, archived=True):
+        yield Target(info.id, None)
 
 
 def _opened(path: str) -> BinaryIO:

@@ -63,6 +63,7 @@ def list_page(
     workspace: str | None,
     parent: str | None,
     archived: bool,
+    deleted: bool,
     order: str,
     limit: int,
     after: str | None,
@@ -70,32 +71,13 @@ def list_page(
     """One page, newest first, from the index that fits the filters; no part is touched."""
     if order not in ("updated", "created"):
         raise BadValue(f"order is 'updated' or 'created', not {arguments.shown(order)}")
-    driver = Q.list_created if order == "created" else _driver(agent, workspace, parent)
-    return _page(tx, driver, order, limit, after, agent=agent, workspace=workspace, parent=parent, archived=archived)
-
-
-def list_deleted(
-    tx: Tx, *, agent: str | None, workspace: str | None, parent: str | None, limit: int, after: str | None
-) -> Page:
-    """One page of what was deleted, the last one first."""
-    return _page(tx, Q.list_deleted, "deleted", limit, after, agent=agent, workspace=workspace, parent=parent)
-
-
-def _page(
-    tx: Tx,
-    query: Query,
-    order: str,
-    limit: int,
-    after: str | None,
-    *,
-    agent: str | None,
-    workspace: str | None,
-    parent: str | None,
-    archived: bool = True,
-) -> Page:
+    if deleted:
+        order = "deleted"
+    if parent is not None:
+        parent = resolve(tx, parent) or parent
     before_at, before_id = _read_cursor(after, order) if after else (tx.far, "")
     listed = tx.all(
-        query,
+        _driver(order, agent, workspace, parent),
         agent=agent,
         workspace=workspace,
         parent=parent,
@@ -108,7 +90,9 @@ def _page(
     return Page(found, _cursor(found[-1], order) if len(listed) > limit else None)
 
 
-def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Query:
+def _driver(order: str, agent: str | None, workspace: str | None, parent: str | None) -> Query:
+    if order != "updated":
+        return Q.list_created if order == "created" else Q.list_deleted
     if parent is not None:
         return Q.list_by_parent
     if agent is not None:
