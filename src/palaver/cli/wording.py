@@ -29,7 +29,7 @@ _WORDS = (
     (r"(such space;) with readonly=True none is made", rf"\1 {_SPACES}"),
     (r"; with readonly=True none is made", "; record something first, or name another with --store"),
     (r", or open it once without readonly=True", ""),
-    (r"(\w+) writes; this store was opened with readonly=True", r"\1 writes, and this command only looks"),
+    (r"\b(\w+) writes; this store was opened with readonly=True", r"\1 writes, and this command only looks"),
     (r"with readonly=True there would never be anything to read", "there is never anything to read"),
     (r", or raise `timeout`", ""),
     (r", and `space` (.*); leave", r", and --space \1; leave"),

@@ -11,6 +11,7 @@ import click
 
 from palaver import BadValue, Store
 from palaver.base import address
+from palaver.base.exact_json import has_surrogates
 
 from .. import location
 from ..command import Call, command
@@ -69,6 +70,8 @@ def sql(call: Call, query: str | None, csv: bool) -> None:
 
 
 def run(call: Call, store: Store, query: str, *, csv: bool) -> None:
+    if has_surrogates(query):
+        raise Stop(USAGE, "cannot run this: the query is not UTF-8", "Usage")
     dots = _DOT_SERVER if address.is_server(store.path) else _DOT
     with _only_reading(query):
         columns, rows = store.db.query(dots.get(query.rstrip(";"), query))
