@@ -36,6 +36,7 @@ LINES_OF_A_WORLD = 50
 LONGEST = 60.0  # seconds that a command may take: a bound, not a measure
 NOT_RUN = {"demo"}  # it has no arguments, and takes a second
 NEVER_GIVEN = {"follow"}  # it ends with Ctrl-C
+MAY_FIND_PROBLEMS = {"verify", "doctor", "rebuild", "copy", "space", "export", "import", "permit"}
 TEXTS = [text for text in (str(make()) for make in values.TEXTS) if "\0" not in text]  # no argument has a NUL
 ARGUMENTS = [
     text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") for text in TEXTS if text.isascii()
@@ -220,6 +221,8 @@ def names_in(store: palaver.Store) -> list[str]:
 def check(line: Line, done: Done) -> None:
     if done.code not in CODES or "Traceback" in done.err:
         raise Failure(f"{line}\n  ended with {done.code}: {done.err[-600:]}")
+    if done.code == 1 and not MAY_FIND_PROBLEMS & set(line.args):
+        raise Failure(f"{line}\n  ended with 1, which is not its to end with: {done.err}")
     if "--json" in line.args:
         _check_json(line, done)
     elif done.code not in (0, 1) and not (done.err.startswith("palaver: ") or "doctor" in line.args):
