@@ -21,6 +21,7 @@ CONFLICTS = [
     ("rewind", "ticket-7~1", "--to", "~2"),
     ("rewind", "ticket-7"),
     ("fork", "ticket-7~1", "--at", "~2"),
+    ("fork", "ticket-7", "--title", ""),
     ("queue", "ticket-7", "text", "--cancel", "m1"),
     ("queue", "ticket-7", "--id", "m1"),
     ("queue", "ticket-7", "--cancel", "m1", "--id", "m1"),

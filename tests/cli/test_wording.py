@@ -25,7 +25,7 @@ FUNCTIONS = {name for name, made in vars(errors).items() if isinstance(made, typ
 FUNCTIONS |= {"cls", "__init__", "Refusal", "Rejected", "NotAnExport"}
 # Said to a program that streams, records or builds values itself: no command does so.
 ONLY_A_PROGRAM = {
-    *("aio.py", "aisdk/chunks.py", "aisdk/folding.py", "base/arguments.py", "recording.py"),
+    *("aio.py", "awaited/handles.py", "aisdk/chunks.py", "aisdk/folding.py", "base/arguments.py", "recording.py"),
     *("core/turn/message_input.py", "core/turn/options.py", "core/turn/triggers.py", "core/settle/landing.py"),
     *("streaming/recorder.py", "streaming/changes.py", "tool_call.py", "aisdk/composing.py"),
 }
