@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from pathlib import Path
 
 import pytest
@@ -39,6 +40,16 @@ def test_what_a_place_does_not_hold_is_said(cli: Cli) -> None:
     cli.refused("show", "ticket-7@{x}", code=3)
     cli.refused("show", "ticket-7@{99999999999999999999}", code=3)
     cli.refused("show", "nobody@{1}", code=3)
+
+
+def test_a_circle_of_turns_that_another_program_made_is_no_endless_way(cli: Cli) -> None:
+    with sqlite3.connect(cli.home / "talks.db") as connection:
+        connection.execute(
+            "UPDATE turns SET parent_id = (SELECT turn_id FROM heads WHERE revision = 3) WHERE depth = 1"
+        )
+    connection.close()
+    assert cli("show", "ticket-7@{2}", timeout=20).code in (0, 3, 4)
+    cli.refused("show", "ticket-7@{2}~9", code=3, timeout=20)
 
 
 def test_a_fork_begins_there(cli: Cli) -> None:

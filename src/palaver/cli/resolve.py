@@ -117,9 +117,9 @@ def _path_at(session: Session, revision: int) -> list[TurnInfo]:
         raise Stop(UNKNOWN, said, "TurnNotFound")
     turns, at = {turn.id: turn for turn in session.tree()}, moved[-1].turn_id
     path: list[TurnInfo] = []
-    while at in turns:
-        path.append(turns[at])
-        at = turns[at].parent_id
+    while (turn := turns.pop(at or "", None)) is not None:  # once each: another program may have made a circle
+        path.append(turn)
+        at = turn.parent_id
     if not path:
         raise Stop(UNKNOWN, f"session {name} held nothing at @{{{revision}}}", "TurnNotFound")
     return path[::-1]
