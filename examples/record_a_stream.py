@@ -1,4 +1,4 @@
-"""Record what an agent streams. Every chunk is on disk before the next one is asked for.
+"""Record the stream of an AI SDK model as it is. Every chunk is on disk before the next one is asked for.
 
 python examples/record_a_stream.py [talks.db]
 """
@@ -6,12 +6,13 @@ python examples/record_a_stream.py [talks.db]
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import palaver
 
 
-def model(question: str) -> Iterator[dict]:
-    """Stands for a model: any source of AI SDK UI-message chunks will do."""
+def model(question: str) -> Iterator[dict[str, Any]]:
+    """Stands for a model: any source of AI SDK UI-message chunks will do, as dicts or as JSON text."""
     yield {"type": "start"}
     yield {"type": "start-step"}
     yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": "clock", "input": {"zone": "UTC"}}
@@ -34,5 +35,5 @@ with palaver.open(path) as store:
             turn.write(chunk)
         turn.usage(input=14, output=6)
     for message in session.messages():
-        print(message["role"], [part["type"] for part in message["parts"]])
-    print(session.info.total_tokens, "tokens")
+        print(message["role"], [part.get("text") or part.get("output") or part["type"] for part in message["parts"]])
+    print(turn.chunks, "chunks,", session.info.total_tokens, "tokens, finished with", session.path()[-1].finish)
