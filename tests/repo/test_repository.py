@@ -61,18 +61,22 @@ def test_the_code_in_the_readme_runs_and_prints_what_it_says(tmp_path: Path) -> 
     assert out.stdout == "The linker flag is missing.\n"
 
 
-def test_the_demo_tells_its_story(tmp_path: Path) -> None:
-    out = subprocess.run(
-        [sys.executable, "-m", "palaver", "demo"], cwd=tmp_path, capture_output=True, text=True, timeout=120, check=True
-    )
-    assert "the store lost: 0." in out.stdout
-    assert "recomputed: 0 problems." in out.stdout
+def anchors(page: Path) -> set[str]:
+    """The headings of a page, as links name them."""
+    headings = re.findall(r"^#+ (.+)$", without_code(page), re.MULTILINE)
+    return {re.sub(r"[^\w\- ]", "", heading.lower()).replace(" ", "-") for heading in headings}
+
+
+def without_code(page: Path) -> str:
+    return re.sub(r"```.*?```", "", page.read_text(), flags=re.DOTALL)
 
 
 def test_links_in_the_pages_lead_somewhere() -> None:
     for page in [*REPO.glob("*.md"), *(REPO / "docs").rglob("*.md")]:
-        for target in re.findall(r"\]\((?!https?:)([^)#]+)", page.read_text()):
-            assert (page.parent / target).exists(), f"{page.name} → {target}"
+        for target, anchor in re.findall(r"\]\((?!https?:)([^)#]*)#?([^)]*)\)", without_code(page)):
+            there = page.parent / target if target else page
+            assert there.exists(), f"{page.name} → {target}"
+            assert not anchor or anchor in anchors(there), f"{page.name} → {target}#{anchor}"
 
 
 def test_no_pickle_eval_or_exec_in_the_product() -> None:
