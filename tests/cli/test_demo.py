@@ -15,7 +15,6 @@ import palaver
 
 from .run import Cli, environment
 
-
 pytestmark = pytest.mark.xdist_group("demo")  # one demo for all of them
 
 

@@ -13,8 +13,9 @@ import pytest
 import palaver
 
 REPO = Path(__file__).parent.parent.parent
-PAGES = [p for p in sorted((REPO / "docs").glob("*.md")) if "```python" in p.read_text()]
-BLOCK = re.compile(r"```python\n(.*?)```(?:\n+```output\n(.*?)```)?", re.DOTALL)
+README, QUICKSTART = REPO / "README.md", REPO / "docs" / "quickstart.md"
+PAGES = [README, *(p for p in sorted((REPO / "docs").glob("*.md")) if "```python" in p.read_text())]
+BLOCK = re.compile(r"```(python|sh)\n(.*?)```(?:\n+```output\n(.*?)```)?", re.DOTALL)
 EXAMPLES = {
     "record_a_stream.py": (
         "user ['What time is it?']\nassistant ['step-start', '12:00', 'It is noon.']\n"
@@ -60,10 +61,6 @@ EXAMPLES = {
 }
 
 
-def run(code: list[str], folder: Path) -> str:
-    return ran(code, folder).stdout
-
-
 def ran(code: list[str], folder: Path, **environment: str) -> subprocess.CompletedProcess[str]:
     env = os.environ | environment
     out = subprocess.run([sys.executable, *code], cwd=folder, env=env, capture_output=True, text=True, timeout=60)
@@ -76,11 +73,54 @@ def test_a_page_says_what_is_missing_by_its_name_not_by_a_step_of_a_plan(page: P
     assert not re.search(r"\bsteps?\s+\d", page.read_text(), re.IGNORECASE)
 
 
+def run_block(kind: str, code: str, folder: Path) -> str:
+    """What a block of a page prints, in a folder where the blocks before it have been run."""
+    if kind == "python":
+        return ran(["-c", code], folder).stdout
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    shell = ["sh", "-c", code]
+    done = subprocess.run(shell, cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, timeout=60)
+    assert done.returncode in (0, -9, 137), done.stderr  # 137: the one that kills itself
+    return done.stdout.decode()
+
+
+def is_as_shown(printed: str, shown: str, folder: Path) -> bool:
+    """Word by word the same, but for ids and digests of the store, sizes, and dates."""
+    with palaver.open(folder / "talks.db", readonly=True) as store:
+        turns = [turn for info in store.sessions for turn in store.sessions.get(info.id).tree()]
+        ids = [info.id for info in store.sessions] + [turn.id for turn in turns]
+        differ = {*ids, *(one[-6:] for one in ids), *(turn.digest.hex()[:7] for turn in turns if turn.digest)}
+    here, there = (re.split(r"(\s+)", text) for text in (printed, shown))
+    return len(here) == len(there) and all(
+        one == other or (one in differ and len(one) == len(other)) or (one.isdigit() and other.isdigit())
+        for one, other in zip(here, there, strict=True)
+    )
+
+
 @pytest.mark.parametrize("page", PAGES, ids=lambda p: p.name)
 def test_the_code_of_a_page_runs_and_prints_what_it_says(page: Path, tmp_path: Path) -> None:
-    for code, output in BLOCK.findall(page.read_text()):
-        printed = run(["-c", code], tmp_path)
-        assert not output or printed == output
+    for kind, code, output in BLOCK.findall(page.read_text()):
+        if kind == "sh" and page not in (README, QUICKSTART):
+            continue
+        printed = run_block(kind, code, tmp_path)
+        same = printed == output if kind == "python" else is_as_shown(printed, output, tmp_path)
+        assert not output or same, printed
+
+
+def test_the_commands_of_the_readme_work_as_they_are_printed(tmp_path: Path) -> None:
+    (_, code, _), *_ = BLOCK.findall(README.read_text())
+    run_block("python", code, tmp_path)
+    commands = re.findall(r"^    (palaver --store talks.db .+)$", README.read_text(), re.MULTILINE)
+    assert len(commands) == 4
+    for command in commands:
+        run_block("sh", command.replace("tail -f", "tail"), tmp_path)  # with -f it would go on for ever
+    assert (tmp_path / "talks.jsonl").exists()
+
+
+def test_the_first_part_of_the_quickstart_may_be_run_twice_and_the_rest_is_as_printed(tmp_path: Path) -> None:
+    blocks = [(code, output) for kind, code, output in BLOCK.findall(QUICKSTART.read_text()) if kind == "python"]
+    for code, output in [blocks[0], *blocks[:4]]:
+        assert ran(["-c", code], tmp_path).stdout == output
 
 
 def test_every_example_is_run_here_and_is_short() -> None:
