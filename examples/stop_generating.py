@@ -11,11 +11,12 @@ from typing import Any
 
 from palaver import aio
 
-RUNNING: dict[str, Any] = {}  # the recordings of this process, by chat
+Chunk = dict[str, Any]
+RUNNING: dict[str, aio.AsyncRecording[Chunk]] = {}  # the recordings of this process, by chat
 pressed = asyncio.Event()
 
 
-async def model(question: str) -> AsyncIterator[dict[str, Any]]:
+async def model(question: str) -> AsyncIterator[Chunk]:
     try:
         yield {"type": "text-start", "id": "t"}
         for word in ("One, ", "two, ", "three, "):
@@ -25,7 +26,7 @@ async def model(question: str) -> AsyncIterator[dict[str, Any]]:
         print("model: nobody wants more")  # where the request to the real one is closed
 
 
-async def ask(store: Any, chat: str, question: str) -> None:
+async def ask(store: aio.AsyncStore, chat: str, question: str) -> None:
     """What POST /chat/42 does."""
     session = await store.sessions.get_or_create(chat, agent="counter")
     recording = RUNNING[chat] = await aio.record(session, question, model(question))

@@ -78,6 +78,7 @@ if TYPE_CHECKING:
     from .opening import open as open
     from .permissions import Answer as Answer
     from .session import Moment as Moment, Session as Session, StoredMessage as StoredMessage
+    from .session_rules import SessionRules as SessionRules
     from .sessions import Sessions as Sessions
     from .store import Store as Store
     from .tool_call import ToolCall as ToolCall
@@ -107,6 +108,7 @@ _HOMES = {
     "tool_call": "ToolCall",
     "turn": "Turn",
     "session": "Moment Session StoredMessage",
+    "session_rules": "SessionRules",
     "store": "Store",
     "sessions": "Sessions",
     "opening": "open",

@@ -82,14 +82,14 @@ class ChunkError(PalaverError, ValueError):
         reason: str,
         *,
         chunk_index: int = -1,
-        message: Any = None,
+        message: dict[str, object] | None = None,
         chunk_type: str | None = None,
         chunk_id: str | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.chunk_index = chunk_index
-        self.message = message
+        self.message: Any = message
         self.chunk_type = chunk_type
         self.chunk_id = chunk_id
 
