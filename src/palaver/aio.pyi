@@ -410,8 +410,8 @@ class AsyncTurn(Async):
     async def step(self) -> None:
         """The model is called again: what follows is another step."""
     async def calls(self) -> list[AsyncToolCall]:
-        """The tool calls that have no result yet, with their input and whether they may run: for who goes on with a turn
-        after a resume."""
+        """The tool calls that have no result yet, with their input and whether they may run: for who goes on with a
+        turn after a resume."""
     async def usage(
         self,
         told: Any = None,
