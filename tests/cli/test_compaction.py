@@ -199,3 +199,17 @@ def test_a_hostile_talk_is_shown_without_its_escapes(tmp_path: Path) -> None:
         assert "summary" in shown
         assert not set(shown) & set("\x1b\x07\x9b\x08\r\x7f\u202e\u2066")
     assert f"summary {talks.ATTACK}" in cli.json("context", "hostile")["messages"][0]["parts"][0]["text"]
+
+
+def test_a_context_is_read_by_people_part_by_part(cli: Cli) -> None:
+    said = cli.ok("context", "ticket-7")
+    assert said.startswith(
+        "user: Why does the build fail?\n"
+        'assistant: tool bash {"command": "ls -l"} -> "total 0"\n'
+        "  thinks: Let me think.\n"
+        "  The linker flag is missing.\n"
+    )
+    assert "step-start" not in said
+    said = cli.ok("context", "ticket-7", "--model")
+    assert 'assistant: tool bash {"command": "ls -l"}\n' in said
+    assert '\ntool: -> {"type": "text", "value": "total 0"}\n' in said

@@ -36,14 +36,15 @@ _MEANS_SOMETHING = re.compile(  # inside a line; elsewhere a point, a dash or a 
 )
 
 
-def markdown(db: Database, session_id: str) -> Iterator[str]:
-    """The page in pieces."""
+def markdown(db: Database, session_id: str, turn: str | None = None) -> Iterator[str]:
+    """The page in pieces. With `turn`, the messages on the way to it."""
     arguments.text("session_id", session_id)
+    arguments.text_or_none("turn", turn)
     with arguments.database(db).read() as tx:
         info = sessions.info(tx, session_id)
         yield from _top(info)
         turn_id = None
-        for message in transcript.iterate(tx, session_id):
+        for message in transcript.iterate(tx, session_id, turn):
             if message.turn_id != turn_id:
                 yield from _end_of_turn(tx, turn_id)
                 turn_id = message.turn_id

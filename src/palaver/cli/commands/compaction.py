@@ -9,6 +9,7 @@ import click
 
 from .. import resolve
 from ..command import Call, command, session_argument
+from ..exits import USAGE, Stop
 from ..ui.blocks import Block, Reader
 from ..ui.format import count, short
 from ..ui.render import Renderer
@@ -32,12 +33,15 @@ def compact(call: Call, session: str, summary: str, keep_from: str | None, keep:
     """Let a summary stand for what was said before.
 
     Nothing goes: `show` and `tree` still have every turn; only `context` stops at the summary."""
+    if keep is not None and keep_from is not None:
+        raise Stop(USAGE, "--keep and --keep-from do not go together; give one of them", "Usage")
     _, found = call.session(session)
     where = resolve.turn_or_message(found, keep_from) if keep_from is not None else None
     if keep:
         said = [turn.id for turn in found.path() if turn.kind != "compaction"]
         where = said[-keep:][0] if said else None
-    turn = found.compact(summary, keep_from=where, trigger="manual")
+    with resolve.saying_what_was_looked_for(found, keep_from):
+        turn = found.compact(summary, keep_from=where, trigger="manual")
     call.done(
         {"session": session_json(found.info), "turn_id": turn.id}, f"compacted {short(found.id)} in turn {turn.id}"
     )

@@ -80,6 +80,18 @@ SELECT s.*, {marks} FROM session_rows s
    AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
  {newest_first};
 
+-- name: list_deleted
+-- What was deleted, the last one first; a husk (revision 0) was on no list before. `delete` stamps the archive, too.
+SELECT s.*, {marks} FROM session_rows s
+ WHERE s.archived_at IS NOT NULL
+   AND s.deleted_at <= :before_at AND (s.deleted_at < :before_at OR s.id < :before_id)
+   AND s.revision > 0
+   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
+   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
+   AND (CAST(:parent AS TEXT) IS NULL OR s.parent_id = :parent)
+ ORDER BY s.deleted_at DESC, s.id DESC
+ LIMIT :limit;
+
 -- name: fork_source
 SELECT s.agent, s.workspace_root, s.model_json, h.preview FROM chat_sessions s JOIN heads h ON h.session_id = s.id
  WHERE s.id = :session;
