@@ -204,12 +204,10 @@ def test_a_hostile_talk_is_shown_without_its_escapes(tmp_path: Path) -> None:
 def test_a_context_is_read_by_people_part_by_part(cli: Cli) -> None:
     said = cli.ok("context", "ticket-7")
     assert said.startswith(
-        "user: Why does the build fail?\n"
-        'assistant: tool bash {"command": "ls -l"} -> "total 0"\n'
+        "user\nWhy does the build fail?\n\nassistant\n  tool bash\n    command: ls -l\n    -> total 0\n"
         "  thinks: Let me think.\n"
-        "  The linker flag is missing.\n"
     )
-    assert "step-start" not in said
+    assert "The linker flag is missing." in said and "step-start" not in said
     said = cli.ok("context", "ticket-7", "--model")
-    assert 'assistant: tool bash {"command": "ls -l"}\n' in said
-    assert '\ntool: -> {"type": "text", "value": "total 0"}\n' in said
+    assert "assistant\n  tool bash\n    command: ls -l\n" in said
+    assert "-> total 0\n" in said
