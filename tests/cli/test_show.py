@@ -110,6 +110,7 @@ def test_detail_cuts_nothing_and_says_how_each_turn_ended_and_what_was_in_force(
 user  msg_"""
     assert re.search(r"\n\n--- turn \w{6} turn completed [0-9a-f]{12}\n" + re.escape(facts), detail)
     assert re.search(r"\nassistant  msg_\w+  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", detail)
+    assert "\n  tool bash  c3\n    command: rm -rf /\n" in detail
     assert "\n  metadata:\n    model:\n      provider_id: anthropic\n" in detail
 
 
