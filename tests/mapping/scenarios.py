@@ -5,12 +5,15 @@ Each calls one verb and says at which homes what is new after it. What was befor
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any
 
+import pytest
+
 import palaver
-from palaver.base.clock import now_ms
+from palaver.base import clock
 
 from . import homes
 from .homes import Picture
@@ -18,27 +21,34 @@ from .homes import Picture
 Claims = dict[str, list[Any]]  # place → what was written there; a function says of a value whether it is that
 Scenario = Callable[["Stage"], Claims]
 SCENARIOS: dict[str, Scenario] = {}
+SECOND = 1_000
 
 
 class Stage:
-    """A fresh store, and what was in it when the verb was called."""
+    """A fresh store, what was in it when the verb was called, and a clock that stands still until then."""
 
     def __init__(self, store: palaver.Store, tables: list[str]) -> None:
         self.store = store
         self._tables = tables
         self.before: Picture = {}
-        self._began = now_ms()
+        self._now = clock.now_ms()
+
+    @contextmanager
+    def clock(self) -> Iterator[None]:
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr(clock, "_now_ns", lambda: self._now * 1_000_000)
+            yield
 
     def begins(self) -> None:
         self.before = self.look()
-        self._began = now_ms()
+        self._now += SECOND
 
     def look(self) -> Picture:
         return homes.picture(self.store, self._tables)
 
     def just_now(self, value: Any) -> bool:
-        """Whether it is a time since the verb was called; the times of a session's messages rise by themselves."""
-        return type(value) is int and self._began <= value <= now_ms() + 1_000
+        """Whether it is a time after the verb was called; the times of a session's messages rise by themselves."""
+        return type(value) is int and self._now <= value < self._now + SECOND
 
     def session(self, *said: str) -> palaver.Session:
         session = self.store.sessions.create("some agent")

@@ -114,7 +114,8 @@ class Played:
         self._name = name
         with palaver.open(MEMORY) as store:
             stage = Stage(store, list(schema.tables))
-            self._claims = SCENARIOS[name](stage)
+            with stage.clock():
+                self._claims = SCENARIOS[name](stage)
             self._before, self._after = stage.before, stage.look()
 
     def places(self, home: Home) -> list[str]:
@@ -127,7 +128,7 @@ class Played:
         for place in self.places(trial.home):
             missing = self._missing(homes.of_place(place)._replace(where=trial.home.where), self._claims[place])
             if missing:
-                return f"{self._name} does not write {missing[0]!r} to {place}"
+                return f"{self._name} does not write {_said(missing[0])} to {place}"
         word = marks.word_of(trial.row)
         if word is None or trial.home.column is None or any(_is_word(word, new) for new in self._news(trial.home)):
             return None
@@ -145,6 +146,10 @@ class Played:
 
     def _news(self, home: Home) -> list[Any]:
         return homes.news(home, self._before, self._after)
+
+
+def _said(claim: Any) -> str:
+    return f"what is {claim.__name__}" if callable(claim) else repr(claim)
 
 
 def _is_word(word: str, value: Any) -> bool:

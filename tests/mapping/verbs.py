@@ -30,9 +30,9 @@ _FACTS = (
 
 # Verbs and arguments that are on their way. The page names them; each is tried as soon as the library has it.
 COMING = {
-    "session.update", "session.update(workspace=)", "session.update(model=)", "session.delete(descendants=)",
-    "sessions.turn_of", "sessions.create(relation=)", *(f"sessions.create({name}=)" for name in _FACTS),
-    "session.parts",
+    "session.update", "session.update(workspace=)", "session.update(model=)", "sessions.create(relation=)",
+    *(f"{verb}({name}=)" for verb in ("sessions.create", "session.update") for name in _FACTS),
+    "sessions.turn_of", "session.parts",
 }  # fmt: skip
 
 
