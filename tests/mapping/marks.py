@@ -165,6 +165,8 @@ _BASES: dict[str, Json] = {
 def message(row: Row, home: Home, value: Any) -> tuple[Json, Any]:
     """A message that carries a value to its home, and what must be found there."""
     said: Json = {"role": _role(row), "parts": [{"type": "text", "text": "some text"}]}
+    if home.place == "heads.preview":
+        return {"role": "user", "content": value}, value
     if home.table == "chat_parts":
         part, found = _part(row, home, value)
         return {**said, "parts": [part]}, found

@@ -480,11 +480,3 @@ def committed(stage: Stage) -> Claims:
 
 
 _PART = {"type": "tool-name", "toolCallId": "c1", "state": "output-available", "input": {}, "output": "some output"}
-
-
-@scenario("session.commit(messages=)")
-def first_words(stage: Stage) -> Claims:
-    session = stage.session()
-    stage.begins()
-    session.commit("some question")
-    return {"heads.preview": ["some question"]}
