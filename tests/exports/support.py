@@ -14,10 +14,11 @@ import palaver
 from palaver import exports
 from palaver.exports import Refusal, Summary
 
-HEADER = b'{"palaver":"export","version":1,"schema":1}\n'
+HEADER = b'{"palaver":"export","version":2,"schema":1}\n'
 TABLES = {
     *("chat_sessions", "chat_messages", "chat_parts", "turns", "turn_entries", "heads", "reflog", "events"),
-    *("copies", "aliases", "foreign_ids", "system_prompts"),
+    *("copies", "aliases", "foreign_ids", "queue", "deliveries", "pruned", "session_facts", "usage"),
+    *("system_prompts", "bodies"),
 }
 
 
@@ -51,6 +52,12 @@ def groups(data: bytes) -> list[list[bytes]]:
 def joined(parts: list[list[bytes]]) -> bytes:
     end = json.dumps({"end": "export", "sessions": len(parts)}, separators=(",", ":")).encode() + b"\n"
     return HEADER + b"".join(line for part in parts for line in part) + end
+
+
+def forge_header(data: bytes, version: int) -> bytes:
+    """The same lines as if they were of another version."""
+    _, _, rest = data.partition(b"\n")
+    return b'{"palaver":"export","version":%d,"schema":1}\n' % version + rest
 
 
 def signed(group: list[bytes]) -> list[bytes]:

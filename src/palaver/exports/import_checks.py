@@ -30,6 +30,7 @@ _TOLD = {
     Flaw.NO_ROW: "is listed but its row is missing",
     Flaw.MOVED: "does not belong to the message it is listed with",
 }  # to who brings a file
+_BODIES = {tables.PROMPTS: "system prompt", tables.BODIES: "body"}
 
 
 def check_row(table: Table, row: dict[str, Any]) -> None:
@@ -48,8 +49,27 @@ def check_row(table: Table, row: dict[str, Any]) -> None:
         value = exact_json.parse(row["data"])
         if not isinstance(value, dict) or not isinstance(value.get("turn"), str):
             raise BadValue("a stray's event names its turn")
-    elif table is tables.PROMPTS and not prompt_fits(row["digest"], row["body"]):
-        raise BadValue(f"the system prompt {row['digest']!r:.64} is not what it is named by")
+    elif table is tables.FACTS:
+        _check_fact(row)
+    elif table is tables.USAGE:
+        _check_usage(row)
+    elif table in _BODIES and not prompt_fits(row["digest"], row["body"]):
+        raise BadValue(f"the {_BODIES[table]} {row['digest']!r:.64} is not what it is named by")
+
+
+def _check_fact(row: dict[str, Any]) -> None:
+    for column in ("name", "value"):
+        if not exact_json.check_name(f"the {column} of a fact", row[column]):
+            raise BadValue(f"a fact has a {column}")
+
+
+def _check_usage(row: dict[str, Any]) -> None:
+    exact_json.check_name("the key of a row of usage", row["key"])
+    if row["n"] < 1:
+        raise BadValue("rows of usage are numbered from 1 on")
+    for column in ("cost_reported", "cost_computed"):
+        if row[column] is not None and row[column] < 0:
+            raise BadValue(f"{column} of a row of usage is negative")
 
 
 def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], first: int, *, own: bool) -> None:
@@ -64,6 +84,14 @@ def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], 
             _prove_head(tx, session_id)
         except BadValue as error:
             raise Rejected(first - 1, str(error)) from None
+
+
+def prove_usage(tx: Tx, session_id: str, given: Iterator[tuple[int, dict[str, Any]]]) -> None:
+    """Each response is counted once."""
+    for (twice,) in tx.all(Q.import_key_twice, session=session_id):
+        for number, row in given:
+            if row["n"] == twice:
+                raise Rejected(number, f"the key {row['key']!r:.60} is on two rows of usage")
 
 
 # ---------------------------------------------------------------- turns
