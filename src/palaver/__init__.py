@@ -63,6 +63,7 @@ if TYPE_CHECKING:
         TurnWaiting as TurnWaiting,
         UnsafeFileSystem as UnsafeFileSystem,
         UsageConflict as UsageConflict,
+        UsageKeyTaken as UsageKeyTaken,
     )
     from .model import (
         Event as Event,
@@ -74,10 +75,12 @@ if TYPE_CHECKING:
         TurnError as TurnError,
         TurnInfo as TurnInfo,
         Usage as Usage,
+        UsageEntry as UsageEntry,
     )
     from .opening import open as open
     from .permissions import Answer as Answer
     from .session import Moment as Moment, Session as Session, StoredMessage as StoredMessage
+    from .session_rules import SessionRules as SessionRules
     from .sessions import Sessions as Sessions
     from .store import Store as Store
     from .tool_call import ToolCall as ToolCall
@@ -98,15 +101,16 @@ _HOMES = {
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionExists SessionNotFound StoreBusy StoreClosed StoreCorrupt "
         "StoreError StoreFull StoreGone StoreReadOnly StoreTimeout StoreUnavailable TooManyFiles TriggerConflict "
-        "TriggerFired TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
+        "TriggerFired TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict UsageKeyTaken"
     ),
     "aisdk.budget": "Context",
     "aisdk.folding": "fold",
-    "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage",
+    "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage UsageEntry",
     "permissions": "Answer",
     "tool_call": "ToolCall",
     "turn": "Turn",
     "session": "Moment Session StoredMessage",
+    "session_rules": "SessionRules",
     "store": "Store",
     "sessions": "Sessions",
     "opening": "open",

@@ -58,6 +58,15 @@ class BadValue(PalaverError, ValueError):
     """A value cannot be stored so that it comes back exactly as given."""
 
 
+class UsageKeyTaken(BadValue):
+    """A response that was counted before, told again with other counts."""
+
+    def __init__(self, session_id: str, key: str) -> None:
+        super().__init__(f"usage {key!r:.60} of session {session_id} was counted before, and said something else")
+        self.session_id = session_id
+        self.key = key
+
+
 class SessionExists(BadValue):
     def __init__(self, session_id: str) -> None:
         super().__init__(f"session {session_id} exists already; get() opens it, get_or_create() either way")
@@ -82,14 +91,14 @@ class ChunkError(PalaverError, ValueError):
         reason: str,
         *,
         chunk_index: int = -1,
-        message: Any = None,
+        message: dict[str, object] | None = None,
         chunk_type: str | None = None,
         chunk_id: str | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.chunk_index = chunk_index
-        self.message = message
+        self.message: Any = message
         self.chunk_type = chunk_type
         self.chunk_id = chunk_id
 

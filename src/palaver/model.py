@@ -68,6 +68,24 @@ class Usage(msgspec.Struct, frozen=True):
         return cls(**counts) if counts else None
 
 
+class UsageEntry(msgspec.Struct, frozen=True):
+    """The usage of one response of an API. `cost_reported` is what the caller said, `cost_computed` what a price list
+    says; `turn_id` and `message_id` are None for what belongs to the session as a whole."""
+
+    n: int
+    turn_id: str | None
+    message_id: str | None
+    key: str | None
+    source: str
+    provider: str | None
+    model: str | None
+    usage: Usage
+    cost_reported: float | None
+    cost_computed: float | None
+    price: str | None
+    at: int
+
+
 class SessionInfo(msgspec.Struct, frozen=True):
     """A session as a list shows it. `app_id` is the application's own id (`create(id=…)`); `waiting` and `live` count
     the turns that wait for an answer and those that are being written."""
@@ -135,7 +153,8 @@ class TurnError(msgspec.Struct, frozen=True):
 
 class TurnInfo(msgspec.Struct, frozen=True):
     """A node of the tree: where it stands, how it ended, what it used, and what was in force when it was begun.
-    `system_prompt` is a digest; `store.system_prompt(digest)` is its text."""
+    `system_prompt` is a digest; `store.system_prompt(digest)` is its text. So are `tool_definitions` and `settings`,
+    which `store.body(digest)` has as JSON text."""
 
     id: str
     parent_id: str | None
@@ -163,6 +182,13 @@ class TurnInfo(msgspec.Struct, frozen=True):
     permissions_granted: list[dict[str, Any]] = []
     permissions_used: list[str] = []
     trigger: dict[str, Any] | None = None
+    role: str | None = None
+    persona: str | None = None
+    workspace: str | None = None
+    mode: str | None = None
+    source_event: str | None = None
+    tool_definitions: str | None = None
+    settings: str | None = None
 
 
 class Queued(msgspec.Struct, frozen=True):

@@ -9,30 +9,31 @@ from __future__ import annotations
 import threading
 from collections import deque
 from collections.abc import Iterable, Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Generic, TypeVar, Unpack
 
 from .base import arguments
 from .errors import BadValue, TurnSealed
+from .keywords import MessagesLike, TurnKeywords
+from .session import Session
 from .turn import Chunk, Turn
 
-if TYPE_CHECKING:
-    from .session import Session
+C = TypeVar("C", bound=Chunk)  # what the stream gives is what a listener gets
 
 
-class Recording:
+class Recording(Generic[C]):
     """Iterate over it for the chunks, once; stop listening, and the recording goes on. `turn` is what they are recorded
     in; `wait()` is until the stream has ended. Chunks that nobody has fetched yet are held in memory."""
 
-    def __init__(self, turn: Turn, stream: Iterable[Chunk]) -> None:
+    def __init__(self, turn: Turn, stream: Iterable[C]) -> None:
         self.turn = turn
         self.error: BaseException | None = None
-        self._chunks: deque[Chunk] = deque()
+        self._chunks: deque[C] = deque()
         self._news = threading.Condition()
         self._ended, self._listening, self._stopped = False, True, False
         self._thread = threading.Thread(target=self._record, args=(stream,), name="palaver-recording")
         self._thread.start()
 
-    def _record(self, stream: Iterable[Chunk]) -> None:
+    def _record(self, stream: Iterable[C]) -> None:
         try:
             with self.turn as turn:
                 for chunk in arguments.several("stream", stream):
@@ -47,13 +48,13 @@ class Recording:
             self._ended = True
             self._news.notify_all()
 
-    def _tell(self, chunk: Chunk) -> None:
+    def _tell(self, chunk: C) -> None:
         with self._news:
             if self._listening:
                 self._chunks.append(chunk)
                 self._news.notify_all()
 
-    def __iter__(self) -> Iterator[Chunk]:
+    def __iter__(self) -> Iterator[C]:
         try:
             while (found := self._next()) is not None:
                 yield found[0]
@@ -65,7 +66,7 @@ class Recording:
         if self.error is not None:
             raise self.error
 
-    def _next(self) -> tuple[Chunk] | None:
+    def _next(self) -> tuple[C] | None:
         with self._news:
             self._news.wait_for(lambda: self._chunks or self._ended or not self._listening)
             return (self._chunks.popleft(),) if self._chunks else None
@@ -99,8 +100,15 @@ def _close(stream: object) -> None:
         close()
 
 
-def record(session: Session, message: Any, stream: Iterable[Chunk], **given: Any) -> Recording:
+def record(
+    session: Session,
+    message: MessagesLike,
+    stream: Iterable[C],
+    *,
+    expected: int | None = None,
+    **given: Unpack[TurnKeywords],
+) -> Recording[C]:
     """Begin a turn with a message and record a stream of chunks in it, passing each on. `given`: as `session.turn`."""
     if not callable(getattr(session, "turn", None)):
         raise BadValue(f"a stream is recorded in a Session of a store, not in {arguments.shown(session)}")
-    return Recording(session.turn(message, **given), stream)
+    return Recording(session.turn(message, expected, **given), stream)

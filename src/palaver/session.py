@@ -8,7 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
+
+import palaver  # handles that are loaded when they are needed: `palaver.Turn` in a signature loads nothing
 
 from .base import arguments, exact_json
 from .base.clock import monotonic
@@ -19,16 +21,21 @@ from .core.read.transcript import Message
 from .core.runtime import Runtime
 from .db.engine import Tx
 from .errors import BadValue, StoreFull, StoreReadOnly, TurnUnsealable
-from .model import Event, Line, Queued, SessionInfo, TurnInfo
+from .keywords import (
+    ClaimKeywords,
+    CommitKeywords,
+    CompactKeywords,
+    EnqueueKeywords,
+    MessageLike,
+    MessagesLike,
+    TurnKeywords,
+)
+from .model import Event, Line, Queued, SessionInfo, TurnInfo, UsageEntry
 from .watcher import News
 
 if TYPE_CHECKING:
-    from .aisdk.budget import Context, Count
     from .core.turn.message_input import NewMessage
     from .core.turn.options import TurnOptions
-    from .session_rules import SessionRules
-    from .store import Store
-    from .turn import Turn
 
 StoredMessage = Message
 _P = ParamSpec("_P")
@@ -40,7 +47,9 @@ class Session:
 
     __slots__ = ("__weakref__", "_store", "id")  # what is set on it by mistake is refused, not lost
 
-    def __init__(self, store: Store, session_id: str) -> None:
+    id: str
+
+    def __init__(self, store: palaver.Store, session_id: str) -> None:
         self._store = store
         self.id = arguments.text("a session's id", session_id)
 
@@ -208,6 +217,16 @@ class Session:
         with self._store.db.read() as tx:
             return read.transcript.read_turn(tx, arguments.text("turn_id", turn_id))
 
+    def usage(self) -> list[UsageEntry]:
+        """What every response used, in the order it was told: turns, messages, and what is the session's own."""
+        return self._read(read.usage.of_session)
+
+    @property
+    def context_tokens(self) -> int | None:
+        """How large the context is by now: what the newest answer on the path was given (input and cache) and gave.
+        None: nobody told."""
+        return self._read(read.usage.context_tokens)
+
     def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
         return self._read(read.sessions.ancestors)
@@ -221,7 +240,9 @@ class Session:
 
     # ------------------------------------------------------------ turns
 
-    def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
+    def turn(
+        self, messages: MessagesLike = None, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> palaver.Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
         arguments.revision(expected)
@@ -229,28 +250,42 @@ class Session:
         new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
         return self._store._track(self._write(verbs.begin.begin, new))
 
-    def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
+    def commit(
+        self,
+        messages: MessagesLike = None,
+        expected: int | None = None,
+        *,
+        status: str | None = None,
+        usage: Any = None,
+        cost_usd: float | None = None,
+        **given: Unpack[CommitKeywords],
+    ) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
-        `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
-        `tools`, `permissions`."""
+        `expected` it follows whatever the head is. `usage` is what it used, as `turn.usage` takes it; `status` is how
+        it ended (completed, unless a tool call has no result)."""
         arguments.revision(expected)
         options, prepared = _prepared(messages, given)
-        if not prepared:
-            raise BadValue("a turn that is committed whole needs at least one message")
-        return self._write(verbs.commit.commit, verbs.commit.WholeTurn(prepared, options, expected))
+        whole = verbs.commit.WholeTurn(prepared, options, expected)
+        return self._write(verbs.commit.commit, whole.ended(status).having_used(usage, cost_usd))
 
-    def regenerate(self, message: str | None = None, expected: int | None = None, **given: Any) -> Turn:
+    def regenerate(
+        self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> palaver.Turn:
         """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
         question if it has none."""
         return self._begin_sibling(message, None, expected, given)
 
-    def edit(self, message: str, content: Any, expected: int | None = None, **given: Any) -> Turn:
+    def edit(
+        self, message: str, content: MessagesLike, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> palaver.Turn:
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
         if content is None or content == []:
             raise BadValue("an edit needs something to say instead; rewind() takes a message back")
         return self._begin_sibling(message, content, expected, given)
 
-    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, given: dict[str, Any]) -> Turn:
+    def _begin_sibling(
+        self, message: str | None, content: MessagesLike, expected: int | None, given: TurnKeywords
+    ) -> palaver.Turn:
         options, prepared = _prepared(content, given)
         arguments.text_or_none("message", message)
         arguments.revision(expected)
@@ -259,7 +294,7 @@ class Session:
         new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
         return self._store._track(self._write(verbs.siblings.begin, message, new, content is not None))
 
-    def resume(self, turn_id: str) -> Turn:
+    def resume(self, turn_id: str) -> palaver.Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         arguments.text("turn_id", turn_id)
         owner = self._store._register()
@@ -268,11 +303,11 @@ class Session:
 
     # ------------------------------------------------------------ the queue
 
-    def enqueue(self, message: Any, id: str | None = None, **given: Any) -> Queued:
+    def enqueue(self, message: MessageLike, id: str | None = None, **given: Unpack[EnqueueKeywords]) -> Queued:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
         options = verbs.options.TurnOptions(**given)
         options.refuse_snapshots()
-        prepared = verbs.message_input.prepare(message, options.for_user())
+        prepared = verbs.message_input.prepare(message, options.for_message)
         if len(prepared) != 1 or prepared[0].role != "user":
             raise BadValue("a queued message is one message of the user")
         if id is not None:
@@ -283,7 +318,9 @@ class Session:
         """What waits, first come first."""
         return self._read(verbs.queue.waiting)
 
-    def claim(self, id: str | None = None, expected: int | None = None, **given: Any) -> Turn | None:
+    def claim(
+        self, id: str | None = None, expected: int | None = None, **given: Unpack[ClaimKeywords]
+    ) -> palaver.Turn | None:
         """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
         arguments.text_or_none("id", id)
@@ -301,15 +338,19 @@ class Session:
     # ------------------------------------------------------------ what a model sees
 
     @property
-    def permissions(self) -> SessionRules:
+    def permissions(self) -> palaver.SessionRules:
         """The session's own rules: add, remove, list, evaluate."""
         from .session_rules import SessionRules
 
         return SessionRules(self)
 
     def context(
-        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
-    ) -> Context:
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
+    ) -> palaver.Context:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
         turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself. With
         `max_tokens`, what fits, newest first: `.left_out` says how many messages do not, `.compaction_due` when to
@@ -321,7 +362,11 @@ class Session:
         return budget.fit(found, max_tokens, count)
 
     def model_messages(
-        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
     ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
         from .aisdk.model_messages import convert
@@ -329,7 +374,11 @@ class Session:
         return convert(self.context(system=system, max_tokens=max_tokens, count=count))
 
     def compact(
-        self, summary: str, keep_from: str | TurnInfo | None = None, expected: int | None = None, **given: Any
+        self,
+        summary: str,
+        keep_from: str | TurnInfo | palaver.Turn | None = None,
+        expected: int | None = None,
+        **given: Unpack[CompactKeywords],
     ) -> TurnInfo:
         """Let a summary stand for everything before a turn (for everything, without one). The turns stay; only
         `context()` stops at the summary. Also: `compaction_type`, `model`, `provider`, `trigger`, `auto`, `overflow`,
@@ -339,7 +388,7 @@ class Session:
         said = verbs.compaction.Compaction.of(summary, given)
         return self._write(verbs.compaction.compact, said, _name_of(keep_from), expected)
 
-    def prune(self, before: str | TurnInfo | None = None, *, keep: int | None = None) -> int:
+    def prune(self, before: str | TurnInfo | palaver.Turn | None = None, *, keep: int | None = None) -> int:
         """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
         The record stays as it is."""
         return self._write(verbs.pruning.prune, _name_of(before), keep)
@@ -347,7 +396,11 @@ class Session:
     # ------------------------------------------------------------ moving the head
 
     def fork(
-        self, at: str | TurnInfo | dict[str, Any] | None = None, *, title: str | None = None, copy: bool = False
+        self,
+        at: str | TurnInfo | palaver.Turn | dict[str, Any] | None = None,
+        *,
+        title: str | None = None,
+        copy: bool = False,
     ) -> Session:
         """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
         only the contract must see it whole: `copy=True`."""
@@ -359,7 +412,10 @@ class Session:
         return self._write(verbs.create.copy_shared)
 
     def rewind(
-        self, to: str | TurnInfo | dict[str, Any], expected: int | None = None, reason: str | None = None
+        self,
+        to: str | TurnInfo | palaver.Turn | dict[str, Any],
+        expected: int | None = None,
+        reason: str | None = None,
     ) -> None:
         """Back to a turn, or to right after a message. Nothing is lost: undo() returns."""
         wanted = _name_of(to)
@@ -375,7 +431,7 @@ class Session:
     def redo(self, expected: int | None = None) -> None:
         self._write(verbs.moves.redo, arguments.revision(expected))
 
-    def move(self, to: str | TurnInfo | None, expected: int, reason: str | None = None) -> None:
+    def move(self, to: str | TurnInfo | palaver.Turn | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
         wanted, why = _name_of(to), exact_json.check_text("reason", reason)
         self._write(verbs.moves.move, wanted, arguments.revision(expected), why)
@@ -388,6 +444,31 @@ class Session:
 
     def unarchive(self) -> None:
         self._write(verbs.lifecycle.set_archived, False)
+
+    def end(self, reason: str | None = None) -> None:
+        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back."""
+        exact_json.check_text("reason", reason)
+        self._write(verbs.lifecycle.set_ended, True, reason)
+
+    def reopen(self) -> None:
+        self._write(verbs.lifecycle.set_ended, False, None)
+
+    def add_usage(
+        self,
+        told: Any = None,
+        *,
+        model: Any = None,
+        cost_usd: float | None = None,
+        computed_usd: float | None = None,
+        price: str | None = None,
+        source: str = "app",
+        key: str | None = None,
+        replace: bool = False,
+    ) -> None:
+        """Usage that no turn has: of a title, a search, another service. It is in `usage()` only, not in the session's
+        sums. The same `key` again counts once; with `replace` it takes the place of what was told before."""
+        said = verbs.session_usage.Said.of(told, model, cost_usd, computed_usd, price, source, key)
+        self._write(verbs.session_usage.add, said, arguments.flag("replace", replace))
 
     def delete(self) -> None:
         """Gone from every list; forks keep what they share. undelete() brings it back."""
@@ -415,7 +496,11 @@ class Session:
 class Moment:
     """A session as it was: the head at a time."""
 
-    def __init__(self, store: Store, turn_id: str | None, revision: int, at: int) -> None:
+    turn_id: str | None
+    revision: int
+    at: int
+
+    def __init__(self, store: palaver.Store, turn_id: str | None, revision: int, at: int) -> None:
         self._store = store
         self.turn_id = turn_id
         self.revision = revision
@@ -426,10 +511,10 @@ class Moment:
             return read.transcript.as_ui(read.transcript.read_path(tx, self.turn_id))
 
 
-def _prepared(messages: Any, given: dict[str, Any]) -> tuple[TurnOptions, list[NewMessage]]:
+def _prepared(messages: MessagesLike, given: TurnKeywords | CommitKeywords) -> tuple[TurnOptions, list[NewMessage]]:
     """What a caller gave for a turn: its options, and its messages as the rows they will be."""
     options = verbs.options.TurnOptions(**given) if given else verbs.options.PLAIN
-    return options, verbs.message_input.prepare(messages, options.for_user() if given else None)
+    return options, verbs.message_input.prepare(messages, options.for_message if given else None)
 
 
 def _stamp(when: datetime | int) -> int:
@@ -446,7 +531,7 @@ def _stamp(when: datetime | int) -> int:
         raise BadValue(f"{when} is no time that this machine knows; give it with a time zone") from None
 
 
-def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
+def _name_of(place: str | TurnInfo | palaver.Turn | dict[str, Any] | None) -> str | None:
     """The id of a turn or a message, given as such, or as what was read."""
     if place is None or isinstance(place, str):
         return place

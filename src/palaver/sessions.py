@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import palaver
 
 from .base import arguments, exact_json
 from .base.exact_json import LONGEST_KEY, check_column, check_name, check_title, size_of
@@ -14,14 +16,11 @@ from .errors import BadValue, SessionNotFound
 from .model import Page, SessionInfo
 from .session import Session
 
-if TYPE_CHECKING:
-    from .store import Store
-
 
 class Sessions:
     """Finding and making sessions."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: palaver.Store) -> None:
         self._store = store
 
     def create(

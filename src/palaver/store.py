@@ -36,6 +36,12 @@ _CLOSING = 0.1  # seconds that `close` trims for
 class Store:
     """Everything kept in one place. Safe to share between threads; not across fork()."""
 
+    sessions: Sessions
+    path: str
+    readonly: bool
+    notes: list[str]
+    db: Database
+
     def __init__(
         self,
         engine: Engine,
@@ -178,6 +184,12 @@ class Store:
         arguments.text("digest", digest)
         with self.db.read() as tx:
             return read.system_prompts.body(tx, digest)
+
+    def body(self, digest: str) -> str | None:
+        """The definitions of a turn's tools, or its settings, as JSON text, by the digest in its `TurnInfo`."""
+        arguments.text("digest", digest)
+        with self.db.read() as tx:
+            return read.system_prompts.stored_body(tx, digest)
 
     # ------------------------------------------------------------ what sessions and turns ask of it
 

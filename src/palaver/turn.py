@@ -10,7 +10,7 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
 from .aisdk import budget, chunks, composing, model_messages, token_usage
 from .aisdk.folding import MISSING
@@ -20,6 +20,7 @@ from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
 from .core.verbs.compaction import Compaction
 from .errors import BadValue, HeadConflict, PalaverError
+from .keywords import CompactKeywords, ModelLike
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
 from .streaming.recorder import Offer, Recorder
@@ -208,18 +209,22 @@ class Turn:
         reasoning: int = 0,
         cache_read: int = 0,
         cache_write: int = 0,
-        model: Any = None,
+        model: ModelLike | None = None,
         cost_usd: float | None = None,
+        key: str | None = None,
     ) -> None:
         """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
-        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost."""
+        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost. With a `key`, such as
+        the id of the response, the same again counts once."""
         given = counting.check_usage(Usage(input, output, reasoning, cache_read, cache_write))
         if told is not None:
             if given != Usage():
                 raise BadValue("give the usage object of an API, or counts by name, not both")
             given = token_usage.read(told)
+        cost = None if cost_usd is None else counting.check_cost(cost_usd)
+        exact_json.check_column("key", key)
         with self._lock:
-            changes.count_usage(self._recorder, given, counting.check_cost(cost_usd), model)
+            changes.count_usage(self._recorder, given, cost, model, key)
 
     # ------------------------------------------------------------ waiting and results from outside
 
@@ -268,7 +273,9 @@ class Turn:
         """The same as the AI SDK's model messages: what an agent's loop gives its model, again after each tool."""
         return model_messages.convert(self.context(system=system, max_tokens=max_tokens, count=count))
 
-    def compact(self, summary: str, keep_from: str | TurnInfo | Turn | None = None, **given: Any) -> Turn:
+    def compact(
+        self, summary: str, keep_from: str | TurnInfo | Turn | None = None, **given: Unpack[CompactKeywords]
+    ) -> Turn:
         """Compact while the turn runs: it is sealed at its last finished step, the summary follows, and the turn that
         is returned goes on from there; all of it or nothing. Takes what `session.compact` takes."""
         said, where = Compaction.of(summary, given), name_of(keep_from)

@@ -15,7 +15,9 @@ from ..model import MOST, USAGE_KEYS, Usage
 
 
 def read(given: Any) -> Usage:
-    """The usage object of an API, a dict or an object with fields, as it is."""
+    """The usage object of an API, a dict or an object with fields, as it is; or our own."""
+    if isinstance(given, Usage):
+        return given
     usage = _found(_fields(given))
     if usage is None:
         raise BadValue(

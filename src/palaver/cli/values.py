@@ -65,6 +65,13 @@ TURN_KEYS = {
     "permissions_granted": "the rules in force",
     "permissions_used": "what it made use of",
     "trigger": "what set it off, or null",
+    "role": "of the agent in this turn, or null",
+    "persona": "who it speaks as, or null",
+    "workspace": "where it works, or null",
+    "mode": "how it works, or null",
+    "source_event": "what set it off, by its source's name, or null",
+    "tool_definitions": "digest of the definitions of its tools, or null",
+    "settings": "digest of the request's settings, or null",
 }
 
 LINE_KEYS = {

@@ -130,15 +130,17 @@ class Taken(NamedTuple):
     """A head that was taken by one statement; after an `advance`, still with the turn that it moved from."""
 
     head: Head
-    rules: str  # the session's own permission rules, as stored
+    rules: str  # the session's own permission rules, as stored,
     has_preview: bool
+    model: str | None  # its model,
+    agent: str | None  # and its agent
 
 
 def _taken(session_id: str, found: list[Row]) -> Taken | None:
-    for turn_id, revision, seq, last_at, looked_at, rules, has_no_preview in found:
+    for turn_id, revision, seq, last_at, looked_at, rules, has_no_preview, model, agent in found:
         if rules is not None:  # else the session is archived or gone
             head = Head(session_id, turn_id, revision, seq, last_at, looked_at, None, None, 0)
-            return Taken(head, rules, not has_no_preview)
+            return Taken(head, rules, not has_no_preview, model, agent)
     return None
 
 

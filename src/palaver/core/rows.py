@@ -315,7 +315,48 @@ class NameRow(Row):
     name: str
 
 
+class UsageRow(Row):
+    session_id: str
+    n: int
+    turn_id: str | None
+    message_id: str | None
+    key: str | None
+    source: str
+    provider: str | None
+    model: str | None
+    input: int
+    output: int
+    reasoning: int
+    cache_read: int
+    cache_write: int
+    cost_reported: float | None
+    cost_computed: float | None
+    price: str | None
+    at: int
+
+
+class ContextTokensRow(Row):
+    input: int
+    output: int
+    cache_read: int
+    cache_write: int
+
+
+usage_by_key = Select("usage_by_its_key", UsageRow)
+usage_of_session = Select("usage_of_session", UsageRow)
+newest_usage_of_turn = Select("newest_usage_of_turn", ContextTokensRow)
 session = Select("get_session", SessionRow)  # unpacked by `read.sessions`, in this order
+
+
+class StandingRow(Row):
+    """What a turn falls back on."""
+
+    permissions_json: str | None
+    model_json: str | None
+    agent: str | None
+
+
+standing = Select("session_standing", StandingRow)
 session_stamps = Select("session_stamps", StampsRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
@@ -379,6 +420,7 @@ class PromptBodyRow(Row):
 aliases_named = Select("find_alias_anywhere", NamespacedAliasRow)
 foreign_id = Select("find_foreign_id", IdRow)
 system_prompt = Select("get_prompt", PromptBodyRow)
+body = Select("get_body", PromptBodyRow)
 
 
 # ---------------------------------------------------------------- what a store looks for when it opens

@@ -14,7 +14,7 @@ from ..core import counting, facts, heads, model_ref
 from ..core.read import context
 from ..core.runtime import Runtime
 from ..core.settle import landing, requeue
-from ..core.turn import response
+from ..core.turn import response, usage_rows
 from ..core.turn.open_turn import OpenTurn
 from ..core.verbs import late_result, mid_turn
 from ..core.verbs.compaction import Compaction
@@ -25,14 +25,17 @@ from ..model import SEALED, Usage
 from .recorder import Recorder
 
 
-def count_usage(recorder: Recorder, given: Usage, cost: float, model: Any) -> None:
-    """Tokens used since the last call, into turn, message metadata and the session's sums."""
+def count_usage(recorder: Recorder, given: Usage, cost: float | None, model: Any, key: str | None) -> None:
+    """Tokens used since the last call, into turn, message metadata and the session's sums. A response that was counted
+    before, by its key, is not counted again."""
     recorder.make_ready(waiting=True)
     turn = recorder.state
     if response.has_caller_usage(turn):
         raise UsageConflict(turn.id)
     with recorder.writing() as (tx, writer):
         writer.renumber(tx)
+        if usage_rows.is_there(tx, turn.session_id, key, given, cost):
+            return
         counting.refuse_overflow(tx, turn.session_id, turn.thread, turn.usage, given)
         if turn.response_id is None:  # tokens have a home as soon as they are told
             writer.seq = response.open_response(tx, turn)
@@ -40,9 +43,19 @@ def count_usage(recorder: Recorder, given: Usage, cost: float, model: Any) -> No
         if model is not None:
             turn.facts["model"] = model_ref.checked(model)
             _write_facts(tx, turn)
-        response.count_usage(tx, turn, turn.usage + given, turn.cost + cost)
+        _write_usage_row(tx, turn, given, cost, key)
+        response.count_usage(tx, turn, turn.usage + given, turn.cost + (cost or 0.0))
         response.write_metadata(tx, turn)
-        writer.event(tx, "usage", {"usage": exact_json.Raw(given.json().encode()), "cost_usd": cost})
+        writer.event(tx, "usage", {"usage": exact_json.Raw(given.json().encode()), "cost_usd": cost or 0.0})
+
+
+def _write_usage_row(tx: Tx, turn: OpenTurn, given: Usage, cost: float | None, key: str | None) -> None:
+    """A turn that was begun before there were such rows gets one for what was told till then."""
+    about: dict[str, Any] = {"source": usage_rows.TOLD, "turn_id": turn.id, "message_id": turn.response_id}
+    if not turn.has_usage_rows:
+        usage_rows.add(tx, turn.session_id, turn.usage, cost=turn.cost or None, **about)
+        turn.has_usage_rows = True
+    usage_rows.add(tx, turn.session_id, given, cost=cost, key=key, model=turn.facts.get("model"), **about)
 
 
 def note_permission(recorder: Recorder, permission: str) -> None:

@@ -63,6 +63,8 @@ def adopt(tx: Tx, head: Head, found: list[LooseMessage]) -> Head:
         )
         parent = turn.id
     tx.defer(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
+    newest = min(max(damage.as_time(message.created_at) for message in found), now_ms())
+    tx.defer(Q.note_message, session=head.session_id, at=newest)
     return heads.move(tx, head, parent, kind="adopt", reason=f"{len(found)} rows of another program")
 
 

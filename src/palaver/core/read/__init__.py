@@ -8,6 +8,7 @@ __all__ = [
     "events",
     "find_session",
     "heads",
+    "jumps",
     "loose_rows",
     "places",
     "previews",
@@ -18,6 +19,7 @@ __all__ = [
     "transcript",
     "turns",
     "unsettled",
+    "usage",
 ]
 
 TYPE_CHECKING = False
@@ -28,6 +30,7 @@ if TYPE_CHECKING:
         events,
         find_session,
         heads,
+        jumps,
         loose_rows,
         places,
         previews,
@@ -38,6 +41,7 @@ if TYPE_CHECKING:
         transcript,
         turns,
         unsettled,
+        usage,
     )
 else:
     __getattr__ = on_demand(__name__)

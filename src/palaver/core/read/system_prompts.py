@@ -9,3 +9,9 @@ from .. import rows
 def body(tx: Tx, digest: str) -> str | None:
     row = rows.system_prompt.one(tx, digest=digest)
     return row.body if row else None
+
+
+def stored_body(tx: Tx, digest: str) -> str | None:
+    """Of tool definitions and settings."""
+    row = rows.body.one(tx, digest=digest)
+    return row.body if row else None

@@ -10,6 +10,7 @@ from ...db.queries import Q
 from ...errors import SessionNotFound
 from ...model import TurnError, TurnInfo, Usage
 from .. import damage, rows
+from ..facts import NAMES
 from ..rows import HeadAtRow, TurnRow
 from . import entries, sessions
 
@@ -54,6 +55,9 @@ def told(facts: Mapping[str, Any]) -> dict[str, Any]:
         "agent": start.get("agent"),
         "system_prompt": start.get("system_prompt_digest"),
         "toolset": facts.get("toolset_name"),
+        "tool_definitions": facts.get("tools_digest"),
+        "settings": facts.get("settings_digest"),
+        **{name: facts.get(name) for name in NAMES},
     }
     shown: dict[str, Any] = {name: value for name, value in given.items() if isinstance(value, str)}
     shown |= {name: facts[name] for name in ("model", "trigger") if isinstance(facts.get(name), dict)}

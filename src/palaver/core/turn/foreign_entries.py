@@ -12,7 +12,7 @@ from .. import damage, digests, rows
 from ..read import previews
 from ..read.entries import Entry
 from ..read.loose_rows import LooseMessage
-from . import response
+from . import response, usage_rows
 from .open_turn import OpenTurn
 
 
@@ -28,13 +28,11 @@ def _entry(kind: str, ref: str, name: str, stored: str) -> Entry:
     return Entry(0, kind, ref, None, salt, digests.leaf(salt, damage.as_text(name), stored))
 
 
-def usage_of(messages: Sequence[LooseMessage]) -> Usage:
-    """What the other program counted for its answers; it is in the session's sums already."""
-    total = Usage()
-    for message in messages:
-        if message.role == "assistant":
-            total += token_usage.from_metadata(damage.parsed(message.metadata)) or Usage()
-    return total
+def usage_of(messages: Sequence[LooseMessage]) -> list[tuple[str, Usage]]:
+    """What the other program counted for each of its answers; it is in the session's sums already."""
+    answers = [message for message in messages if message.role == "assistant"]
+    told = [(each.id, token_usage.from_metadata(damage.parsed(each.metadata))) for each in answers]
+    return [(message_id, usage) for message_id, usage in told if usage is not None]
 
 
 def take(tx: Tx, turn: OpenTurn, beside: Sequence[LooseMessage]) -> None:
@@ -42,7 +40,9 @@ def take(tx: Tx, turn: OpenTurn, beside: Sequence[LooseMessage]) -> None:
     groups = _groups_of(tx, turn)
     groups += [(message.created_at, message.id, of_message(tx, message)) for message in beside]
     groups.sort(key=lambda group: group[:2])
-    response.set_usage(tx, turn, turn.usage + usage_of(beside), turn.cost)
+    counted = usage_of(beside)
+    usage_rows.of_messages(tx, turn.session_id, turn.id, counted)
+    response.set_usage(tx, turn, sum((usage for _, usage in counted), turn.usage), turn.cost)
     turn.drop_entries(tx)
     for _, _, entries in groups:
         for entry in entries:

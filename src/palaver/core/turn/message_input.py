@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ...aisdk.parts import COMPACTION, is_tool, tool_columns
@@ -38,7 +38,7 @@ class NewPart:
 class NewMessage:
     """A message row to be, with its parts and its leaf."""
 
-    __slots__ = ("client_id", "given", "id", "leaf", "metadata", "parts", "role", "salt")
+    __slots__ = ("client_id", "given", "id", "leaf", "metadata", "parts", "role", "salt", "usage")
 
     def __init__(
         self, role: str, metadata_text: str, parts: list[NewPart], client_id: str | None, given: str = "{}"
@@ -49,8 +49,17 @@ class NewMessage:
         self.metadata = metadata_text
         self.given = given  # the caller's own part of it
         self.parts = parts
+        self.usage: str | None = None  # what the caller told of it, as the row gets it: outside the leaf
         self.salt = digests.new_salt()
         self.leaf = digests.leaf(self.salt, role, metadata_text)
+
+    def complete(self, said: dict[str, str]) -> None:
+        """Add what is known only under the session's lock, as JSON text, where the caller said nothing of it."""
+        text = self.metadata
+        for key, value in said.items():
+            if f'"{key}"' not in text or key not in exact_json.parse(text):
+                text = metadata.splice(text, key, value)
+        self.metadata, self.leaf = text, digests.leaf(self.salt, self.role, text)
 
     @property
     def text(self) -> str | None:
@@ -58,8 +67,11 @@ class NewMessage:
         return next((part.words for part in self.parts if part.words and not part.words.isspace()), None)
 
 
-def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]:
-    """What `session.turn()` accepts: text, one message, or several. `extra` goes into each one's metadata."""
+Extra = Callable[[str], dict[str, Any]]  # what goes into the metadata of a message, by its role
+
+
+def prepare(given: Any, extra: Extra | None = None) -> list[NewMessage]:
+    """What `session.turn()` accepts: text, one message, or several."""
     if given is None:
         return []
     if isinstance(given, _ONE):
@@ -69,7 +81,7 @@ def prepare(given: Any, extra: dict[str, Any] | None = None) -> list[NewMessage]
     return [prepare_message(one, extra) for one in given]
 
 
-def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessage:
+def prepare_message(given: Any, extra: Extra | None = None) -> NewMessage:
     message = given if type(given) is dict else _as_dict(given)
     if not message.keys() <= MESSAGE_KEYS:
         unknown = next(key for key in message if key not in MESSAGE_KEYS)
@@ -88,7 +100,7 @@ def prepare_message(given: Any, extra: dict[str, Any] | None = None) -> NewMessa
     about = message.get("metadata")
     text = "{}" if about is None else metadata.as_given(about)
     client_id = _client_id(message["id"]) if "id" in message else None
-    return NewMessage(role, _with_extra(text, extra) if extra else text, parts, client_id, text)
+    return NewMessage(role, _with_extra(text, extra(role)) if extra else text, parts, client_id, text)
 
 
 def prepare_part(given: Any) -> NewPart:
@@ -111,7 +123,8 @@ def prepare_part(given: Any) -> NewPart:
 def compaction_message(part: dict[str, Any], extra: dict[str, Any]) -> NewMessage:
     """The message of a compaction: the one place where its part may come from."""
     row = NewPart(COMPACTION, exact_json.encode(part), None, None, None)
-    return NewMessage("assistant", exact_json.encode(extra), [row], None)
+    text = exact_json.encode(extra)
+    return NewMessage("assistant", text, [row], None, text)
 
 
 def _check_tool(part: dict[str, Any]) -> None:

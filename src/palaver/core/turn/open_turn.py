@@ -19,7 +19,7 @@ from ...db.queries import Q
 from ...errors import TurnNotFound, TurnSealed
 from ...model import Usage
 from .. import facts as turn_facts
-from .. import rows
+from .. import metadata, rows
 from ..facts import TurnFacts, stored
 from ..read import entries, jumps, turns
 from ..read.entries import Entry
@@ -82,6 +82,8 @@ class OpenTurn:
         self.cost = 0.0
         self.told = False
         self.chunks = 0
+        self.counted: Usage | None = None  # what the usage row of its response's metadata says
+        self.has_usage_rows = True  # False: it was begun before there were any
         self.given = NO_TOOLS  # tool calls that it lists beside those of its response
 
     def add(
@@ -191,7 +193,10 @@ def write_messages(
         if message.client_id is not None:
             use_free_id(tx, message)
         home, seq = message.id, first + len(written)
-        put(Q.insert_message, home, session_id, message.role, message.metadata, at)
+        text = message.metadata
+        if message.usage is not None:
+            text = metadata.add_owned(text, usage=message.usage, hidden_at=None)
+        put(Q.insert_message, home, session_id, message.role, text, at)
         put(Q.insert_entry, turn_id, seq, "message", home, message.client_id, message.salt, message.leaf)
         written.append(Entry(seq, "message", home, message.client_id, message.salt, message.leaf))
         for place, part in enumerate(message.parts):
@@ -250,6 +255,8 @@ def load(tx: Tx, turn_id: str) -> OpenTurn:
     turn.usage, turn.cost, turn.told = turns.usage(row), row.cost_usd, bool(row.usage_told)
     turn.entries = entries.of_turn(tx, turn_id)
     turn.given = tools_listed(tx, turn_id)  # the parts of its response are listed by the seal
+    turn.has_usage_rows = turn.usage == NOTHING or tx.one(Q.turn_has_usage, turn=turn_id) is not None
+    turn.counted = turn.usage if turn.has_usage_rows and not turn.told else None
     if turn.response_id is not None:
         turn.part_ids = [part.id for part in rows.parts.all(tx, message=turn.response_id)]
         for part_id in turn.part_ids[-1:]:

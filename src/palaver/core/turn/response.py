@@ -15,6 +15,7 @@ from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import Usage
 from .. import codec, heads, metadata, rows
+from . import usage_rows
 from .open_turn import NOTHING, OpenTurn, sealed_error
 
 assert Q.set_response.names == ("response", "turn", "fence")
@@ -125,6 +126,10 @@ def _count_metadata_usage(tx: Tx, turn: OpenTurn) -> None:
     if given != turn.usage or turn.told:
         turn.told = False
         count_usage(tx, turn, given, turn.cost)
+    if turn.response_id is not None and given != turn.counted:
+        turn.counted = given
+        model = turn.facts.get("model")
+        usage_rows.of_metadata(tx, turn.session_id, turn.id, turn.response_id, given, model)
 
 
 def set_usage(tx: Tx, turn: OpenTurn, usage: Usage, cost: float) -> None:

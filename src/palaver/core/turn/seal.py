@@ -8,7 +8,7 @@ turn, or marks it as a stray.
 from __future__ import annotations
 
 from collections.abc import Callable, Sequence
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...aisdk import token_usage
 from ...aisdk.parts import FINAL, INTERRUPTED, is_tool
@@ -25,7 +25,7 @@ from ..read.entries import Entry
 from ..read.heads import Head, Thread, thread_of
 from ..read.jumps import Jump
 from ..read.loose_rows import LooseMessage
-from . import foreign_entries, open_turn, response
+from . import foreign_entries, open_turn, response, usage_rows
 from .message_input import NewMessage
 from .open_turn import NOTHING, OpenTurn, Tools, record_event
 
@@ -74,7 +74,7 @@ class Sealed(NamedTuple):
 AFTER_SEAL: list[Callable[[Tx, Sealed], None]] = []
 
 
-def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None) -> None:
+def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None, *, is_told: bool = False) -> None:
     """The row of a sealed turn: that of an open one is closed, one that came whole is written. Then what follows."""
     digest, depth, tokens, messages, results, calls, jump = turn.thread
     facts = stored(turn.facts)
@@ -82,8 +82,8 @@ def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None) -> None:
         tx.defer_values(
             Q.insert_sealed_turn,
             *(turn.id, turn.parent_id, turn.session_id, turn.base_revision, turn.begin_seq, turn.kind, turn.status),
-            *(turn.at, digest, depth, tokens, messages, turn.response_id, *turn.usage.counts(), turn.cost, 0, facts),
-            *(jumps.id_of(jump), results, calls, *columns(turn.facts)),
+            *(turn.at, digest, depth, tokens, messages, turn.response_id, *turn.usage.counts(), turn.cost),
+            *(int(is_told), facts, jumps.id_of(jump), results, calls, *columns(turn.facts)),
         )
     else:
         values = (turn.status, turn.at, digest, tokens, messages, facts, results, calls, *columns(turn.facts))
@@ -174,16 +174,19 @@ def commit(
     status: str = "completed",
     thread: Thread | None = None,
     facts: TurnFacts | None = None,
-    counted: Usage = NOTHING,
+    counted: Sequence[tuple[str, Usage]] = (),
+    told: Told | None = None,
 ) -> Sealed:
     """A turn that is written and sealed in one transaction: `entries` of other turns, then new messages. `counted` is
-    usage of the entries that is in the session's sums already."""
+    usage of the entries that is in the session's sums already, `told` what the caller says the turn used."""
     turn_id, session_id = turn_id or ids.mint(ids.TURN), head.session_id
     before = thread_of(tx, parent_id) if thread is None else thread
     listed = [open_turn.write_entry(tx, turn_id, seq, entry) for seq, entry in enumerate(entries)]
     listed += open_turn.write_messages(tx, turn_id, session_id, messages, last_at=head.last_at, first=len(listed))
-    new = usage_of(messages)
-    usage = new if counted is NOTHING else new + counted
+    found = usages_in(messages)
+    new = sum((usage for _, usage in found), NOTHING) if found else NOTHING
+    usage = sum((usage for _, usage in counted), new) if counted else new
+    usage = usage + told.usage if told else usage
     answer = last_answer(messages) or (_last_listed_answer(tx, entries) if entries else None)
     tools = open_turn.tools_listed(tx, turn_id) if entries else open_turn.tools_in(messages)
     jump = jumps.of_child(tx, parent_id, before.depth, before.jump)
@@ -192,28 +195,55 @@ def commit(
     # fmt: off
     sealed = Sealed(
         turn_id, session_id, parent_id, revision, head.event_seq, kind, status, head.last_at, after, answer, usage,
-        0.0, facts or {},
+        (told.cost or 0.0) if told else 0.0, facts or {},
     )
     # fmt: on
-    _record(tx, sealed, None)
-    if new is not NOTHING:
-        counting.refuse_overflow(tx, session_id, before, counted, new)
-        add_usage(tx, session_id, new)
+    _record(tx, sealed, None, is_told=bool(told and told.message_id))
+    if found or counted or told:
+        _count(tx, sealed, before, [*counted, *found], new, told)
     return sealed
 
 
-def add_usage(tx: Tx, session_id: str, usage: Usage) -> None:
+class Told(NamedTuple):
+    """What a caller says a whole turn used. `message_id` is its answer, None if it has none."""
+
+    usage: Usage
+    cost: float | None
+    message_id: str | None
+
+
+def _count(
+    tx: Tx, turn: Sealed, before: Thread, found: Sequence[tuple[str, Usage]], new: Usage, told: Told | None
+) -> None:
+    """The rows of its usage; the session's sums get what is new, and what was told of an answer."""
+    model = turn.facts.get("model")
+    usage_rows.of_messages(tx, turn.session_id, turn.id, found, model)
+    more, cost = new, 0.0
+    if told is not None:
+        about: dict[str, Any] = {"turn_id": turn.id, "message_id": told.message_id, "model": model, "cost": told.cost}
+        usage_rows.add(tx, turn.session_id, told.usage, source=usage_rows.TOLD, **about)
+        if told.message_id is not None:
+            more, cost = new + told.usage, told.cost or 0.0
+    if more != NOTHING or cost:
+        counting.refuse_overflow(tx, turn.session_id, before, NOTHING, more)
+        add_usage(tx, turn.session_id, more, cost)
+
+
+def add_usage(tx: Tx, session_id: str, usage: Usage, cost: float = 0.0) -> None:
     """Tokens that came with whole messages enter the session's sums."""
     columns = usage.columns()
-    tx.defer(Q.add_usage, session=session_id, **columns, total=usage.total, cost=0.0, now=now_ms())
+    tx.defer(Q.add_usage, session=session_id, **columns, total=usage.total, cost=cost, now=now_ms())
 
 
-def usage_of(messages: list[NewMessage]) -> Usage:
-    total = NOTHING
+def usages_in(messages: Sequence[NewMessage]) -> list[tuple[str, Usage]]:
+    """What the metadata of each answer says it used, by its id. Not what the store added to it."""
+    found = []
     for message in messages:
-        if message.role == "assistant" and '"usage"' in message.metadata:
-            total += token_usage.from_metadata(exact_json.parse(message.metadata)) or Usage()
-    return total
+        if message.role == "assistant" and '"usage"' in message.given:
+            usage = token_usage.from_metadata(exact_json.parse(message.given))
+            if usage is not None:
+                found.append((message.id, usage))
+    return found
 
 
 def last_answer(messages: list[NewMessage]) -> str | None:

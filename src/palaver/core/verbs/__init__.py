@@ -23,6 +23,7 @@ __all__ = [
     "queue",
     "recovery",
     "rules",
+    "session_usage",
     "siblings",
 ]
 
@@ -43,6 +44,7 @@ if TYPE_CHECKING:
         pruning,
         queue,
         rules,
+        session_usage,
         siblings,
     )
 else:

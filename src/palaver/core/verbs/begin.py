@@ -13,15 +13,16 @@ from ...db.queries import Q
 from ...errors import Refused, TurnNotFound, TurnSealed
 from ...model import SEALED
 from .. import counting, heads
+from ..facts import TurnFacts
 from ..head_cache import FastPathMissed
 from ..read import previews
 from ..read.heads import Head, Thread
 from ..runtime import Runtime
 from ..settle import preflight
-from ..turn import open_turn, seal, triggers
+from ..turn import open_turn, seal, triggers, usage_rows
 from ..turn.message_input import NewMessage
 from ..turn.open_turn import NOTHING, OpenTurn
-from ..turn.options import TurnOptions
+from ..turn.options import Standing, TurnOptions
 
 
 class NewTurn(NamedTuple):
@@ -40,28 +41,31 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn, *, carefull
     taken = heads.begin(tx, session_id, timestamps=len(messages), expected=expected)
     if taken is None:
         raise FastPathMissed
-    head, rules, has_preview = taken
+    head, rules, has_preview, model, agent = taken
     if not has_preview:
         heads.keep_preview(tx, session_id, previews.of(messages))
     preflight.refuse_loose(tx, runtime, head, expected)
-    return _begin(tx, head, given, rules, runtime.head_cache.thread(tx, session_id, head.turn_id, head.event_seq - 1))
+    thread = runtime.head_cache.thread(tx, session_id, head.turn_id, head.event_seq - 1)
+    standing = Standing(rules, model, agent)
+    return _begin(tx, head, given, standing, given.options.in_force(standing), thread)
 
 
 def _begin_carefully(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn) -> OpenTurn:
     head = preflight.ready_to_say(tx, runtime, session_id, given.messages, given.expected)
-    (rules,) = tx.one(Q.get_permissions, session=session_id) or (None,)
-    return _begin(tx, head, given, rules, None)
+    return _begin(tx, head, given, *given.options.of_session(tx, session_id), None)
 
 
-def _begin(tx: Tx, head: Head, given: NewTurn, rules: str | None, thread: Thread | None) -> OpenTurn:
+def _begin(tx: Tx, head: Head, given: NewTurn, standing: Standing, facts: TurnFacts, thread: Thread | None) -> OpenTurn:
     options = given.options
-    options.keep_prompt(tx)
-    facts = options.in_force(rules)
+    options.keep_bodies(tx)
+    options.say_in(given.messages, standing)
     turn = open_turn.begin(tx, head, given.messages, owner=given.owner, facts=facts, thread=thread)
-    usage = seal.usage_of(given.messages)
-    if usage is not NOTHING:  # of answers that came with the question
+    found = seal.usages_in(given.messages)
+    if found:  # of answers that came with the question
+        usage = sum((usage for _, usage in found), NOTHING)
         counting.refuse_overflow(tx, head.session_id, turn.thread, NOTHING, usage)
         seal.add_usage(tx, head.session_id, usage)
+        usage_rows.of_messages(tx, head.session_id, turn.id, found, facts.get("model"))
     if options.trigger is not None:
         triggers.deliver(tx, head.session_id, turn.id, options.trigger, triggers.payload(given.messages))
     return turn

@@ -6,14 +6,16 @@ Mostly nothing is in the way, and one statement is lock, clock, compare-and-swap
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
-from ...base import ids
+from ...aisdk import token_usage
+from ...base import arguments, ids
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...model import TurnInfo
-from .. import heads
+from ...errors import BadValue
+from ...model import SEALED, TurnInfo, Usage
+from .. import counting, heads
 from ..foreign import adopt, hidden_stamps
 from ..head_cache import CachedHead, FastPathMissed
 from ..read import previews
@@ -21,13 +23,37 @@ from ..runtime import Runtime
 from ..settle import preflight
 from ..turn import foreign_entries, seal, triggers
 from ..turn.message_input import NewMessage
-from ..turn.options import TurnOptions
+from ..turn.options import Standing, TurnOptions
+from ..turn.seal import Told
 
 
 class WholeTurn(NamedTuple):
     messages: list[NewMessage]
     options: TurnOptions
     expected: int | None
+    status: str | None = None  # None: as its tool calls say
+    told: Told | None = None
+
+    def ended(self, status: Any) -> WholeTurn:
+        if status is not None and status not in SEALED:
+            raise BadValue(f"a turn ends as completed, failed or aborted, not {arguments.shown(status)}")
+        return self._replace(status=status)
+
+    def having_used(self, usage: Any, cost_usd: Any) -> WholeTurn:
+        """What the caller says it used goes with its last answer, if it has one."""
+        if usage is None and cost_usd is None:
+            return self
+        counts = Usage() if usage is None else counting.check_usage(token_usage.read(usage))
+        cost = None if cost_usd is None else counting.check_cost(cost_usd)
+        answer = next((message for message in reversed(self.messages) if message.role == "assistant"), None)
+        if answer is not None:
+            if seal.usages_in([answer]):
+                raise BadValue("the answer's metadata says what was used; give it there or as `usage=`, not both")
+            answer.usage = counts.json()
+        return self._replace(told=Told(counts, cost, None if answer is None else answer.id))
+
+    def end_status(self) -> str:
+        return seal.status_of(self.messages) if self.status is None else self.status
 
 
 def commit(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, *, carefully: bool = False) -> TurnInfo:
@@ -37,7 +63,10 @@ def commit(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, *, caref
     taken = heads.advance(tx, session_id, turn_id, timestamps=len(messages), expected=given.expected)
     if taken is None:
         raise FastPathMissed
-    head, rules, has_preview = taken
+    head, rules, has_preview, model, agent = taken
+    standing = Standing(rules, model, agent)
+    options.keep_bodies(tx)
+    options.say_in(messages, standing)
     if not has_preview:
         heads.keep_preview(tx, session_id, previews.of(messages))
     preflight.refuse_loose(tx, runtime, head, given.expected)
@@ -51,9 +80,10 @@ def commit(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, *, caref
         parent_id=head.turn_id,
         base_revision=head.revision - 1,  # it has moved already
         turn_id=turn_id,
-        status=seal.status_of(messages),
+        status=given.end_status(),
+        told=given.told,
         thread=thread,
-        facts=options.in_force(rules),
+        facts=options.in_force(standing),
     )
     now = now_ms()
     seal.touch(tx, session_id, turn.facts, now)
@@ -68,14 +98,18 @@ def _commit_carefully(tx: Tx, runtime: Runtime, session_id: str, given: WholeTur
     head = preflight.ready_to_say(tx, runtime, session_id, messages, given.expected)
     # A caller that follows whatever there is comes after the rows of other programs beside an open turn.
     beside = adopt.beside(tx, head) if given.expected is None else []
+    standing, facts = options.of_session(tx, session_id)
+    options.keep_bodies(tx)
+    options.say_in(messages, standing)
     turn = seal.commit(
         tx,
         head,
         messages,
         entries=[entry for message in beside for entry in foreign_entries.of_message(tx, message)],
         parent_id=head.turn_id,
-        facts=options.of_session(tx, session_id),
-        status=seal.status_of(messages),
+        facts=facts,
+        status=given.end_status(),
+        told=given.told,
         counted=foreign_entries.usage_of(beside),
     )
     triggers.deliver(tx, session_id, turn.id, options.trigger, triggers.payload(messages))

@@ -11,22 +11,19 @@ from typing import Any, NamedTuple
 from ...aisdk.parts import COMPACTION
 from ...base import arguments, exact_json
 from ...db.engine import Tx
+from ...db.queries import Q
 from ...errors import BadValue, NotOnPath, TurnNotFound
+from ...keywords import CompactKeywords
 from ...model import TurnInfo
 from .. import counting, rows
 from ..foreign import adopt, hidden_stamps
-from ..read import turns
+from ..read import summaries, turns
 from ..read.heads import Head
 from ..read.summaries import KIND
 from ..runtime import Runtime
 from ..settle import preflight
 from ..turn import message_input, seal
 from ..turn.seal import Sealed
-
-COUNTS = (
-    "tokens_before", "tokens_after", "summary_tokens", "summarization_input_tokens", "summarization_output_tokens",
-    "duration_ms",
-)  # fmt: skip
 
 
 class Compaction(NamedTuple):
@@ -43,10 +40,12 @@ class Compaction(NamedTuple):
     counts: dict[str, int] = {}  # noqa: RUF012
 
     @classmethod
-    def of(cls, summary: str, given: dict[str, Any]) -> Compaction:
+    def of(cls, summary: str, given: CompactKeywords) -> Compaction:
         """From the keyword arguments of `compact`."""
-        own = {name: given.pop(name) for name in cls._fields[1:-1] if name in given}
-        said = cls(summary, **own, counts=given)
+        arguments.options("compact()", given, CompactKeywords.__annotations__)
+        counts: dict[str, Any] = {**given}
+        own = {name: counts.pop(name) for name in cls._fields[1:-1] if name in counts}
+        said = cls(summary, **own, counts=counts)
         said.check()
         return said
 
@@ -61,8 +60,6 @@ class Compaction(NamedTuple):
         for name in ("compaction_type", "model", "provider", "trigger"):
             exact_json.check_column(name, getattr(self, name))
         for name, value in self.counts.items():
-            if name not in COUNTS:
-                raise BadValue(f"compact() has no {name!r}; there are {', '.join(COUNTS)}")
             counting.check_count(name, value)
 
 
@@ -125,7 +122,9 @@ def write(tx: Tx, head: Head, given: Compaction, which: Scope) -> Sealed:
     }
     part = {"type": COMPACTION, "data": {key: value for key, value in data.items() if value is not None}}
     message = message_input.compaction_message(part, _usage(given))
-    return seal.commit(tx, head, [message], kind=KIND, parent_id=head.turn_id)
+    turn = seal.commit(tx, head, [message], kind=KIND, parent_id=head.turn_id)
+    tx.defer(Q.put_compaction, turn=turn.id, **summaries.columns(part["data"]))
+    return turn
 
 
 def _usage(given: Compaction) -> dict[str, Any]:

@@ -64,6 +64,15 @@ def _changed(tx: Tx, session_id: str, changes: dict[str, Any]) -> str | None:
     return None if exact_json.same(before, text) else text
 
 
+def set_ended(tx: Tx, _: Runtime, session_id: str, ended: bool, reason: str | None) -> None:
+    """The application says that it is over, or that it is not."""
+    head, now = heads.lock(tx, session_id, timestamps=0), now_ms()
+    if head.deleted_at is not None:
+        raise SessionDeleted(session_id)
+    tx.defer(Q.set_ended, session=session_id, at=now if ended else None, reason=reason)
+    open_turn.record_event(tx, head, "end" if ended else "reopen", None, {"reason": reason} if ended else {})
+
+
 def set_archived(tx: Tx, _: Runtime, session_id: str, archived: bool) -> None:
     stamps = rows.session_stamps.one(tx, session=session_id)
     if stamps is None:

@@ -48,8 +48,10 @@ class Place(NamedTuple):
 
 def enqueue(tx: Tx, _: Runtime, session_id: str, message: NewMessage, options: TurnOptions) -> Queued:
     """Send a message that waits its turn. The same id and content again is the same message."""
-    options.keep_prompt(tx)
-    place = _enqueue(tx, session_id, message, options.facts())
+    options.keep_bodies(tx)
+    standing = options.standing(tx, session_id)._replace(model=None)  # which model answers is known when it fires
+    options.say_in([message], standing)
+    place = _enqueue(tx, session_id, message, options.facts(standing))
     (shown,) = [each for each in _shown(tx, place.turn_id) if each["id"] == place.id]
     return Queued(place.id, place.turn_id, place.queued_at, shown)
 
@@ -128,10 +130,10 @@ def claim(
     first = _wanted(tx, session_id, key)  # under the lock: nobody else claims or cancels it any more
     if first is None:
         return None
-    facts = options.of_session(tx, session_id)
+    _, facts = options.of_session(tx, session_id)
     head = preflight.ready(tx, runtime, session_id, expected=expected, timestamps=1, moving_on=True)
     turn = _begin(tx, head, first.turn_id, owner, facts)
-    options.keep_prompt(tx)
+    options.keep_bodies(tx)
     return turn
 
 

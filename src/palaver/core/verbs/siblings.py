@@ -37,8 +37,9 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given:
     heads.move(tx, head, place.parent_id, kind="begin", reason="edit" if messages else "regenerate")
     # The times were reserved before: loose rows that the caller has not read were put behind them.
     head = heads.lock(tx, session_id, timestamps=0)._replace(last_at=head.last_at)
-    options.keep_prompt(tx)
-    facts = options.of_session(tx, session_id)
+    options.keep_bodies(tx)
+    standing, facts = options.of_session(tx, session_id)
+    options.say_in(messages, standing)
     turn = open_turn.begin(tx, head, messages, owner=given.owner, facts=facts, references=place.before)
     triggers.deliver(tx, session_id, turn.id, options.trigger, triggers.payload(messages))
     hidden_stamps.restamp(tx, head, old)

@@ -11,6 +11,10 @@ greatest(last_at + 1, :now, coalesce((
 -- An open turn counts its chunks past the head's own number.
 greatest(event_seq, coalesce((SELECT max(e.seq) FROM events e WHERE e.session_id = :session), 0))
 
+-- snippet: message_time
+-- When the session last got a message: where created_at values are reserved, it gets some.
+last_message_at = CASE WHEN :stamps > 0 THEN greatest(coalesce(last_message_at, 0), :now) ELSE last_message_at END
+
 -- name: insert_head
 INSERT INTO heads (
     session_id, turn_id, prev_turn_id, revision, event_seq, last_at, relation, origin_id, origin_turn, origin_call,
@@ -33,6 +37,7 @@ SELECT EXISTS (SELECT 1 FROM chat_messages m WHERE m.session_id = h.session_id A
 UPDATE heads
    SET last_at = {clock} + :stamps - 1,
        event_seq = {newest_event} + :events,
+       {message_time},
        preview = coalesce(preview, :preview)
  WHERE session_id = :session
 RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
@@ -46,27 +51,31 @@ RETURNING turn_id, revision, event_seq, last_at, looked_at, deleted_at,
 -- or gone): something needs a closer look first.
 UPDATE heads
    SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 1,
-       last_at = {clock} + :stamps - 1,
+       last_at = {clock} + :stamps - 1, {message_time},
        event_seq = event_seq + 1 -- no turn is open, so none has counted past it
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
 RETURNING prev_turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL;
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL,
+    (SELECT s.model_json FROM chat_sessions s WHERE s.id = :session),
+    (SELECT s.agent FROM chat_sessions s WHERE s.id = :session);
 
 -- name: begin_head
 -- The same for a turn that is begun: the head stays where it is.
 UPDATE heads
-   SET last_at = {clock} + :stamps - 1,
+   SET last_at = {clock} + :stamps - 1, {message_time},
        event_seq = event_seq + 1
  WHERE session_id = :session AND revision = coalesce(:expected, revision) AND deleted_at IS NULL
    AND NOT EXISTS (SELECT 1 FROM turns t WHERE t.session_id = :session AND t.live = 1 AND t.sealed_at IS NULL)
 RETURNING turn_id, revision, event_seq, last_at, looked_at,
-    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL;
+    (SELECT s.permissions_json FROM chat_sessions s WHERE s.id = :session AND s.archived_at IS NULL), preview IS NULL,
+    (SELECT s.model_json FROM chat_sessions s WHERE s.id = :session),
+    (SELECT s.agent FROM chat_sessions s WHERE s.id = :session);
 
 -- name: respond_head
 -- The first chunk of an open turn: a stamp for its message, a number for the chunk. No row: the turn is not ours.
 UPDATE heads
-   SET last_at = {clock},
+   SET last_at = {clock}, last_message_at = greatest(coalesce(last_message_at, 0), :now),
        event_seq = {newest_event} + 1
  WHERE session_id = :session
    AND EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn AND t.sealed_at IS NULL AND t.fence = :fence)
@@ -100,6 +109,9 @@ UPDATE heads SET prev_turn_id = turn_id, turn_id = :turn, revision = revision + 
  WHERE session_id = :session AND revision = :expected
 RETURNING revision,
     (SELECT r.link FROM reflog r WHERE r.session_id = :session ORDER BY r.seq DESC LIMIT 1);
+
+-- name: note_message
+UPDATE heads SET last_message_at = greatest(coalesce(last_message_at, 0), :at) WHERE session_id = :session;
 
 -- name: looked
 UPDATE heads SET looked_at = greatest(looked_at, :at) WHERE session_id = :session;

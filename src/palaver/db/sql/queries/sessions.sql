@@ -104,6 +104,9 @@ UPDATE chat_sessions SET metadata_json = :metadata, updated_at = greatest(update
 -- name: set_deleted
 UPDATE heads SET deleted_at = :at WHERE session_id = :session;
 
+-- name: set_ended
+UPDATE heads SET ended_at = :at, end_reason = :reason WHERE session_id = :session;
+
 -- name: set_title
 UPDATE heads SET title = :title WHERE session_id = :session;
 
