@@ -165,8 +165,8 @@ with palaver.open(sys.argv[1]) as source, palaver.open(sys.argv[2], space="large
 HOARD = """
 from palaver.exports.tables import Table
 kept, checked = [], Table.row
-def row(self, fields):
-    kept.append(checked(self, fields))
+def row(self, fields, *version):
+    kept.append(checked(self, fields, *version))
     return kept[-1]
 Table.row = row
 """

@@ -26,8 +26,8 @@ and index, everything else by its key.
   file; the store that imports it works it out.
 * Where only some sessions are chosen, the sessions that their turns and messages live in come along as *husks*
   (`{"session":"ses_…","husk":true}`): deleted sessions at revision 0 that hold just the turns and messages which the
-  chosen ones reach, and the usage of these turns. An import of the whole session later completes a husk; a husk never changes a session that
-  is there.
+  chosen ones reach, and the usage of these turns. An import of the whole session later completes a husk; a husk never
+  changes a session that is there.
 * An import takes a group whole or not at all, and only if every digest in it fits. A session that is there already with
   the same content is left alone; one that differs is refused and nothing is changed. So running an import again
   finishes what an interruption left.

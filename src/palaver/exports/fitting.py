@@ -23,7 +23,7 @@ from .tables import Table
 
 KEY = "cut_short"
 _NAMES = {tables.ALIASES.name: ("namespace", "name"), tables.FOREIGN_IDS.name: ("origin", "scope", "foreign_id")}
-_NAMES |= {tables.QUEUE.name: ("id",), tables.DELIVERIES.name: ("source", "delivery_id")}
+_NAMES |= {tables.QUEUE.name: ("id",), tables.DELIVERIES.name: ("source", "delivery_id"), tables.USAGE.name: ("key",)}
 _TEXTS = {tables.SESSIONS.name: ("agent", "workspace_root")}
 
 _IN_MEMORY = 4 << 20

@@ -145,7 +145,7 @@ class Group:
 
     def usage(self, tx: Tx) -> Iterable[Row]:
         after = 0
-        while page := tx.all(Q.export_usage, session=self.session_id, after=after, limit=_PAGE):
+        while page := tx.all(Q.usage_of_session, session=self.session_id, after=after, limit=_PAGE):
             yield from page
             after = _usage_n(page[-1])
 

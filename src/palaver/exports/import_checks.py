@@ -64,7 +64,6 @@ def _check_fact(row: dict[str, Any]) -> None:
 
 
 def _check_usage(row: dict[str, Any]) -> None:
-    exact_json.check_name("the key of a row of usage", row["key"])
     if row["n"] < 1:
         raise BadValue("rows of usage are numbered from 1 on")
     for column in ("cost_reported", "cost_computed"):

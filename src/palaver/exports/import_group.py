@@ -209,7 +209,7 @@ def _settle_merge(tx: Tx, arrival: Arrival, revision: int | None, deleted_at: in
 
 def _refuse_other_usage(tx: Tx, number: int, row: dict[str, Any]) -> None:
     """It is there already, or something is wrong with it."""
-    there = tx.one(Q.export_usage, session=row["session_id"], after=row["n"] - 1, limit=1)
+    there = tx.one(Q.usage_of_session, session=row["session_id"], after=row["n"] - 1, limit=1)
     if there != tuple(row.values()):
         raise Rejected(number, f"row {row['n']} of usage is there with another content, or belongs to nothing here")
 

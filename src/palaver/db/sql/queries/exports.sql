@@ -132,9 +132,6 @@ SELECT {columns pruned} FROM pruned WHERE session_id = :session ORDER BY part_id
 -- name: export_facts
 SELECT {columns session_facts} FROM session_facts WHERE session_id = :session ORDER BY name, value;
 
--- name: export_usage
-SELECT {columns usage} FROM usage WHERE session_id = :session AND n > :after ORDER BY n LIMIT :limit;
-
 -- name: export_prompt
 SELECT {columns system_prompts} FROM system_prompts WHERE digest = :digest;
 
