@@ -22,6 +22,12 @@ def test_promise_140_whichever_write_fails_the_next_opening_finishes_it(fast: Pa
 
 @pytest.mark.long
 @pytest.mark.parametrize("trouble", ["statement", "write", "error"])
+def test_promise_140_the_last_step_that_meets_any_trouble_is_finished(trouble: str, fast: Path) -> None:
+    finished(fast, "version 4", run(fast, start="version 4", trouble=trouble), at_least=10)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize("trouble", ["statement", "write", "error"])
 def test_promise_140_a_new_file_whose_first_opening_meets_any_trouble_is_finished(trouble: str, fast: Path) -> None:
     finished(fast, "nothing", run(fast, start="nothing", trouble=trouble), at_least=20)
 
@@ -33,7 +39,11 @@ def test_promise_140_sixteen_processes_that_open_an_old_file_at_once_migrate_it_
     finished(fast, "version 1", run(fast, start="version 1", rounds=4), at_least=4)
 
 
+def test_promise_140_sixteen_processes_take_the_last_step_once(fast: Path) -> None:
+    finished(fast, "version 4", run(fast, start="version 4", rounds=2), at_least=2)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("start", ["version 1", "nothing"])
+@pytest.mark.parametrize("start", ["version 1", "version 4", "nothing"])
 def test_promise_140_sixteen_processes_at_once_a_hundred_times(start: str, fast: Path) -> None:
     finished(fast, start, run(fast, start=start, rounds=100), at_least=100)
