@@ -14,6 +14,7 @@ from palaver import exports
 from palaver.db import schema
 from palaver.exports import Summary, Written, tables
 
+from ..tools.sql import query
 from . import rich
 from .conftest import Source
 from .support import HEADER, contents, export, groups, session_of, take
@@ -67,6 +68,39 @@ def test_history_strays_waiting_turns_and_names_come_along(source: Source, targe
     assert len(target.sessions.get(source.ids["races"]).strays()) == 1
     assert target.sessions.get("my own id").id == source.ids["spawned"]
     assert target.sessions.find("the helper").id == source.ids["spawned"]
+
+
+def test_a_stray_knows_the_event_that_left_it_beside_the_path(source: Source, target: palaver.Store) -> None:
+    take(target, source.data)
+    races = target.sessions.get(source.ids["races"])
+    (event,) = [event for event in races.events() if event.kind == "stray"]
+    (stray,) = races.strays()
+    assert query(target.path, "SELECT id, stray_seq FROM turns WHERE stray_seq IS NOT NULL") == [(stray.id, event.seq)]
+
+
+def test_usage_facts_and_bodies_come_along(source: Source, target: palaver.Store) -> None:
+    take(target, source.data)
+    there, here = (store.sessions.get(source.ids["counted"]) for store in (source.store, target))
+    assert here.usage() == there.usage()
+    assert [(one.key, one.source, one.usage.input) for one in here.usage()] == [
+        *(("resp-1", "turn", 7), ("resp-2", "turn", 3), (None, "metadata", 1), ("resp-3", "title", 4)),
+    ]
+    assert (here.info.end_reason, here.info.ended_at) == ("all counted", there.info.ended_at)
+    assert here.info.last_message_at == there.info.last_message_at
+    facts = "SELECT name, value FROM session_facts WHERE session_id = ? ORDER BY 1"
+    assert query(target.path, facts, here.id) == [("project", "palaver"), ("source", "cli")]
+    bodies = {kind: body for kind, body in query(target.path, "SELECT kind, body FROM bodies ORDER BY body DESC")}
+    assert bodies["tools"] == '[{"name":"run","input_schema":{"type":"object"}},"read"]'
+    assert query(target.path, "SELECT count(*) FROM bodies WHERE kind = 'settings'") == [(2,)]
+
+
+def test_what_follows_from_other_rows_is_worked_out_and_not_in_the_file(source: Source, target: palaver.Store) -> None:
+    take(target, source.data)
+    assert b'"jump"' not in source.data and b'"table":"compactions"' not in source.data
+    turn = "SELECT jump, thread_calls, thread_results, role, persona, mode, source_event FROM turns WHERE persona <> ''"
+    assert query(target.path, turn) == [("", 1, 1, "reviewer", "grumpy", "plan", "push-1")]
+    assert query(target.path, "SELECT count(*) FROM turns WHERE jump IS NULL") == [(0,)]
+    assert query(target.path, "SELECT summary, tokens_before FROM compactions") == [("They counted.", 12)]
 
 
 def test_an_imported_session_is_gone_on_with(source: Source, target: palaver.Store) -> None:

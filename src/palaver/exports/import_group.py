@@ -102,7 +102,7 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
 
 
 def _derive(tx: Tx, arrival: Arrival, mode: str) -> None:
-    """What follows from the rows of this session. The rest of it, which may be much, is filled later (see reader)."""
+    """What follows from the rows of this session; the rest is filled in slices when all are there (see reader)."""
     tx.run(Q.import_live, session=arrival.session_id)
     if mode == MERGE or arrival.version == 1:
         tx.run(Q.import_last_message, session=arrival.session_id)

@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from ..base import arguments
-from ..core.upkeep import records
+from ..core.upkeep import filling, records
 from ..db.engine import Database, Tx
 from ..errors import BadValue, StoreError
 from . import fitting, tables
@@ -74,6 +74,8 @@ class _Import:
         while self._step():
             self._tell(0)
         self._tell(0)
+        if self._imported:  # if it comes to nothing, maintenance does it
+            filling.fill_all(self._db)
         return Summary(self._imported, self._there, self._refusals, self._lines.number)
 
     def _step(self) -> bool:

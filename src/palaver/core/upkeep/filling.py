@@ -39,7 +39,7 @@ def fill_slice(db: Database) -> int:
 
 def fill(tx: Tx, limit: int) -> int:
     found = records.unfilled.all(tx, limit=limit)
-    for session_id in dict.fromkeys(row.session_id for row in found):
+    for session_id in sorted({row.session_id for row in found}):  # in one order: somebody else may fill, too
         tx.one(Q.lock_session, session=session_id)
     for row in records.unfilled.all(tx, limit=limit) if found else ():  # under the locks: nobody seals them meanwhile
         write(tx, row)
