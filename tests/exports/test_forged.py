@@ -101,6 +101,7 @@ COUNTED: list[tuple[str, str, Forge, str]] = [
     ("usage of no message here", "usage", forge(message_id="msg_nowhere"), "belongs to nothing in this session"),
     ("a number of usage twice", "usage", forge(n=2), "is there twice"),
     ("a key of usage twice", "usage", forge(key="resp-2"), "the key 'resp-2' is on two rows of usage"),
+    ("other tokens than its turn has", "usage", forge(input=8), "are not those of its rows of usage"),
     ("usage before the first", "usage", forge(n=0), "numbered from 1 on"),
     ("less than nothing", "usage", forge(input=-1), "nothing can have counted to"),
     ("more than anything", "usage", forge(cache_read=2**53 + 1), "nothing can have counted to"),
@@ -133,6 +134,16 @@ def test_a_forged_count_fact_or_body_is_refused(
     refused = take(quick, joined([forged]))[1]
     assert why in refused[0].why, refused[0].why
     assert export(quick) == export(quick, [])
+
+
+def test_so_much_usage_that_no_sum_can_hold_it_is_refused(source: Source, quick: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["counted"])
+    place = next(i for i, line in enumerate(group) if b'"table":"usage"' in line)
+    row = json.loads(group[place])
+    many = [encoded(row | {"n": 100 + number, "key": None, "input": 2**53}) for number in range(1_100)]
+    forged = signed([*group[: place + 4], *many, *group[place + 4 :]])
+    assert "more than can be counted" in take(quick, joined([forged]))[1][0].why
+    assert quick.verify() == []
 
 
 def test_a_key_that_is_there_twice_is_refused_at_the_line_of_its_second_row(

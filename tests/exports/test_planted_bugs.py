@@ -111,6 +111,11 @@ CASES: list[Case] = [
     ("no reflog", lambda r: r.plant.setattr(import_checks, "_prove_head", nothing), forged("another reason")),
     ("no row check", lambda r: r.plant.setattr(import_checks, "check_row", nothing), forged("another prompt")),
     ("no keys", lambda r: r.plant.setattr(import_checks, "prove_usage", nothing), forged("a key of usage twice")),
+    (
+        "no counts",
+        lambda r: r.plant.setattr(import_checks, "_prove_counts", nothing),
+        forged("other tokens than its turn has"),
+    ),
     ("no facts", lambda r: r.plant.setattr(import_checks, "_check_fact", nothing), forged("a fact without a name")),
     ("no costs", lambda r: r.plant.setattr(import_checks, "_check_usage", nothing), forged("a negative cost")),
     ("no fold", lambda r: r.plant.setattr(import_checks, "_prove_open", nothing), an_open_turn_folds),

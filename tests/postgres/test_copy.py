@@ -183,6 +183,8 @@ FORGED: list[tuple[dict[str, Any], str]] = [
     ({"message_id": "msg_nowhere"}, "belongs to nothing in this session"),
     ({"n": 7}, "is there twice"),
     ({"key": "resp-7"}, "the key 'resp-7' is on two rows of usage"),
+    ({"input": 2**53}, "more than can be counted"),
+    ({"input": 1}, "are not those of its rows of usage"),
 ]
 
 

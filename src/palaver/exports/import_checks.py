@@ -6,7 +6,7 @@ recorded here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..base import exact_json, ids
@@ -85,12 +85,16 @@ def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], 
             raise Rejected(first - 1, str(error)) from None
 
 
-def prove_usage(tx: Tx, session_id: str, given: Iterator[tuple[int, dict[str, Any]]]) -> None:
-    """Each response is counted once."""
+def prove_usage(tx: Tx, session_id: str, given: Iterable[tuple[int, dict[str, Any]]]) -> None:
+    """Each response is counted once, and what a turn used can be added up."""
     for (twice,) in tx.all(Q.import_key_twice, session=session_id):
         for number, row in given:
             if row["n"] == twice:
                 raise Rejected(number, f"the key {row['key']!r:.60} is on two rows of usage")
+    for (turn_id,) in tx.all(Q.import_too_much, session=session_id):
+        for number, row in given:
+            if row["turn_id"] == turn_id:
+                raise Rejected(number, f"turn {turn_id} would have used more than can be counted")
 
 
 # ---------------------------------------------------------------- turns
@@ -113,6 +117,15 @@ def _prove_turn(tx: Tx, given: dict[str, Any]) -> None:
     )
     if right != (turn.depth, turn.thread_tokens, turn.thread_messages):
         raise BadValue(f"the depth, tokens or messages of turn {turn.id} do not follow from its parent's")
+    _prove_counts(tx, turn)
+
+
+def _prove_counts(tx: Tx, turn: rows.TurnRow) -> None:
+    """Where there are rows of a turn's usage, they add up to its counts."""
+    counts = (turn.input_tokens, turn.output_tokens, turn.reasoning_tokens, turn.cache_read, turn.cache_write)
+    found = tx.one(Q.usage_sum_of_turn, turn=turn.id)
+    if found is not None and None not in found and found != counts:
+        raise BadValue(f"the tokens of turn {turn.id} are not those of its rows of usage")
 
 
 def _parent(tx: Tx, turn: rows.TurnRow) -> records.ThreadRow:

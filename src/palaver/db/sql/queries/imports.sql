@@ -161,6 +161,13 @@ UNION ALL SELECT session_id FROM turns WHERE id = :id;
 SELECT max(n) FROM usage WHERE session_id = :session AND key IS NOT NULL GROUP BY key HAVING count(*) > 1
  ORDER BY max(n) LIMIT 1;
 
+-- name: import_too_much
+-- A turn that would have used more than can be counted (2⁵³); added up so that no sum overflows.
+SELECT turn_id FROM usage WHERE session_id = :session AND turn_id IS NOT NULL GROUP BY turn_id
+HAVING greatest(sum(input * 1.0), sum(output * 1.0), sum(reasoning * 1.0), sum(cache_read * 1.0),
+                sum(cache_write * 1.0)) > 9007199254740992
+ ORDER BY turn_id LIMIT 1;
+
 -- name: import_sizes
 SELECT e.seq, coalesce(octet_length(m.metadata_json), 0) + coalesce(octet_length(p.data_json), 0) FROM turn_entries e
   LEFT JOIN chat_messages m ON e.kind = 'message' AND m.id = e.ref
