@@ -61,6 +61,10 @@ def test_promise_140_there_is_a_file_for_every_version_and_none_twice() -> None:
     assert [(int(name[:4]), name[5:]) for name, _ in migrations()] == NAMES
 
 
+def test_promise_140_from_version_6_on_a_migration_says_who_may_go_on_writing() -> None:
+    assert [name for name, text in migrations()[5:] if "'writers_from'" not in text] == []
+
+
 # ---------------------------------------------------------------- what an old file holds
 
 

@@ -127,14 +127,23 @@ def test_one_space_by_two_addresses_is_the_same_store(dsn: str) -> None:
             assert not copying.is_same(one, different)
 
 
-def test_a_row_that_changes_on_the_way_up_is_noticed(here: palaver.Store, dsn: str, monkeypatch: Any) -> None:
+SPOILS: dict[str, Any] = {
+    "a turn": lambda target, session_id: target.sessions.get(session_id).commit(["one more"]),
+    "usage": lambda target, session_id: target.sessions.get(session_id).add_usage({"inputTokens": 1}),
+}
+
+
+@pytest.mark.parametrize("what", SPOILS)
+def test_a_row_that_changes_on_the_way_up_is_noticed(
+    what: str, here: palaver.Store, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = exports.read
     spoiled: list[str] = []
 
     def spoiling(db: Any, *rest: Any, **more: Any) -> exports.Summary:
         summary = real(db, *rest, **more)
         session = target.sessions.list(limit=1).sessions[0].id
-        target.sessions.get(session).commit(["one more"])
+        SPOILS[what](target, session)
         spoiled.append(session)
         return summary
 

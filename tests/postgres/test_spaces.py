@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from palaver.db.migrate import VERSION
 from palaver.db.postgres import dialect, spaces
 from palaver.db.schema import migrations
 from palaver.db.schema import text as schema_text
+from tests.exports import old_talks
 
 from .engines import Row, connect, schema_of
 from .server import Server
@@ -411,6 +413,35 @@ def test_an_older_space_becomes_the_same_as_a_fresh_one(dsn: str, db: psycopg.Co
 
 
 SAME = ("old", "fresh")
+
+
+def fill_old(db: psycopg.Connection[Row], name: str) -> None:
+    """The rows of a store of version 4, as the Palaver of the time wrote them."""
+    lines = re.sub(r"\bX'([0-9A-F]*)'", r"'\\x\1'", old_talks.SQL.read_text()).splitlines()
+    with db.transaction():
+        db.execute("SELECT set_config('search_path', %s, true)", (f'"palaver_{name}"',))
+        for line in lines[1:]:
+            if not line.startswith("INSERT INTO schema_migrations"):
+                db.execute(line.encode())
+
+
+def test_a_space_of_version_4_is_migrated_with_all_it_holds(dsn: str, db: psycopg.Connection[Row]) -> None:
+    told = old_talks.kept()
+    make_old(db, "old", 4)
+    fill_old(db, "old")
+    spaces.bring_up(db, "here", "old")
+    with palaver.open(dsn, space="old", readonly=True) as store:  # nothing is recovered
+        assert old_talks.told(store, told) == told
+        assert store.verify() == []
+    strays = db.execute(b"SELECT id FROM palaver_old.turns WHERE stray_seq IS NOT NULL").fetchall()
+    assert [turn for (turn,) in strays] == [turn for one in told.values() for turn in one["strays"]]
+    with palaver.open(dsn, space="old") as store:
+        ids = {one["title"]: session_id for session_id, one in told.items()}
+        cut_off = store.sessions.get(ids["Cut off"])
+        assert [turn.status for turn in cut_off.path()] == ["aborted"]
+        assert cut_off.messages()[-1]["parts"][-1]["text"] == "I am in the middle"
+        store.sessions.get(ids["Talk"]).commit("On")
+        assert store.verify() == []
 
 
 def test_a_column_that_a_migration_forgets_is_noticed(dsn: str, db: psycopg.Connection[Row]) -> None:

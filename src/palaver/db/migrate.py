@@ -36,7 +36,7 @@ def _said(connection: apsw.Connection) -> object:
         found = connection.execute("SELECT value FROM settings WHERE name = 'writers_from'").fetchall()
     except apsw.SQLError:  # a version that keeps its settings elsewhere is one that we know nothing of
         return None
-    return found[0][0] if found else None
+    return next((value for (value,) in found), None)
 
 
 def version_of(connection: apsw.Connection) -> int:

@@ -198,10 +198,10 @@ def refuse_newer(connection: Connection, where: str, space: Space) -> None:
 
 def _writers_from(connection: Connection, schema_name: str) -> object:
     try:
-        row = connection.execute(_WRITERS.format(f'"{schema_name}".').encode()).fetchone()
+        found = connection.execute(_WRITERS.format(f'"{schema_name}".').encode()).fetchall()
     except pg.UndefinedTable:  # a version that keeps its settings elsewhere is one that we know nothing of
         return None
-    return row[0] if row else None
+    return next((value for (value,) in found), None)
 
 
 def refuse_version(where: str, version: int, said: object) -> None:

@@ -145,6 +145,12 @@ SELECT count(*) FROM turns WHERE session_id = :session;
 -- name: count_messages
 SELECT count(*) FROM chat_messages WHERE session_id = :session;
 
+-- name: count_usage
+SELECT count(*) FROM usage WHERE session_id = :session;
+
+-- name: count_facts
+SELECT count(*) FROM session_facts WHERE session_id = :session;
+
 -- Proof of what came in.
 
 -- name: import_standing
