@@ -8,6 +8,8 @@ import apsw
 import pytest
 
 import palaver
+from palaver import exports
+from palaver.core.upkeep import filling
 from palaver.db import migrate
 from palaver.db.schema import migrations
 
@@ -126,6 +128,32 @@ def test_promise_140_a_session_of_an_old_file_knows_when_it_last_got_a_message(v
     newest = query(path, "SELECT session_id, max(created_at) FROM chat_messages GROUP BY 1 ORDER BY 1")
     only_migrate(path)
     assert query(path, "SELECT session_id, last_message_at FROM heads ORDER BY 1") == newest
+
+
+DERIVED = """
+SELECT id, jump, thread_results, thread_calls, stray_seq, model, provider, role, persona, workspace, mode, toolset,
+       prompt_digest, finish, error_code, source_event FROM turns WHERE session_id <> ? ORDER BY id
+"""
+
+
+def test_promise_140_what_a_migrated_file_lacks_is_filled_as_in_one_that_imports_the_same(
+    old_4: str, tmp_path: Path
+) -> None:
+    """Both are of one store: its file, and its export of version 1. In the file, the turn that was cut off is recovered."""
+    imported = str(tmp_path / "imported.db")
+    with palaver.open(imported, **CALM) as store, open(old_talks.EVERYTHING, "rb") as export:
+        exports.read(store.db, export)
+    with palaver.open(old_4, **CALM) as store:
+        filling.fill_all(store.db)
+        assert store.verify() == []
+    (cut_off,) = [session_id for session_id, told in kept().items() if told["title"] == "Cut off"]
+    assert query(old_4, DERIVED, cut_off) == query(imported, DERIVED, cut_off)
+    assert query(old_4, "SELECT count(*) FROM turns WHERE jump IS NULL") == [(0,)]
+    for path in (old_4, imported):
+        summary = "SELECT summary, tokens_before, tokens_after, model FROM compactions"
+        assert query(path, summary) == [("They asked thrice.", 900, 90, "acme/small")]
+        head = "FROM heads h JOIN turns t ON t.id = h.turn_id WHERE h.title = 'Compacted'"
+        assert query(path, f"SELECT t.thread_calls, t.thread_results {head}") == [(3, 3)]
 
 
 def test_promise_140_what_a_file_of_version_4_tells_stays_the_same(old_4: str) -> None:
