@@ -36,11 +36,11 @@ from .keywords import (
     OpenKeywords,
     TurnKeywords,
 )
-from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo
+from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 from .opening import Address
 from .permissions import Answer
 from .recording import C
-from .session import StoredMessage
+from .session import MessageMark, StoredMessage
 from .turn import Chunk
 
 __all__ = [
@@ -96,29 +96,59 @@ class AsyncSession(Async):
         """Set some keys of the metadata; those that are None are taken away."""
     @property
     def title(self) -> Coroutine[Any, Any, str | None]: ...
-    async def messages(self) -> list[dict[str, Any]]:
-        """The transcript as UIMessages: the head's path, then what is open or was written by others."""
-    async def messages_json(self) -> str:
+    async def messages(
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[dict[str, Any]]:
+        """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
+        before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
+        are after something."""
+    async def messages_json(
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> WindowText:
         """The same as JSON text, every stored byte as it was given."""
-    async def transcript(self, turn: str | None = None) -> list[StoredMessage]:
+    async def transcript(
+        self, turn: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[StoredMessage]:
         """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
+    async def parts(
+        self, type: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[dict[str, Any]]:
+        """The parts of the messages, or those of a type, one by one: `message_id`, `turn_id`, `index`, `type`, `data`.
+        What is before or after a message is before or after all its parts."""
     async def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
         """The transcript, and the number of the newest event in it: read on with `events(after=…)`. As for `revision`,
         what others left is put on the path first."""
     async def at(self, when: datetime | int) -> AsyncMoment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""
-    async def history(self) -> list[Line]:
-        """Every move of the head, oldest first."""
+    async def history(
+        self, before: int | str | Line | None = None, after: int | str | Line | None = None, limit: int | None = None
+    ) -> Window[Line]:
+        """Every move of the head, oldest first; or a part of them, by their numbers."""
     async def cursor(self) -> int:
         """The number of the newest event: where `follow(after=…)` begins if nothing of before is wanted."""
     async def events(self, after: int = 0, limit: int = 1000) -> list[Event]: ...
     def follow(self, after: int | None = None, *, timeout: float | None = None) -> Following:
         """`session.follow`, with `async for`. It holds no thread while nothing happens."""
-    async def path(self) -> list[TurnInfo]:
+    async def path(
+        self,
+        before: str | TurnInfo | AsyncTurn | None = None,
+        after: str | TurnInfo | AsyncTurn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """The turns from the root to the head."""
-    async def tree(self) -> list[TurnInfo]:
+    async def tree(
+        self,
+        before: str | TurnInfo | AsyncTurn | None = None,
+        after: str | TurnInfo | AsyncTurn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """Every turn this session knows, strays and other branches too; parents before children."""
-    async def strays(self) -> list[TurnInfo]:
+    async def strays(
+        self,
+        before: str | TurnInfo | AsyncTurn | None = None,
+        after: str | TurnInfo | AsyncTurn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """Turns that lost a race or came too late; `fork(at=…)` rescues one."""
     async def waiting(self) -> list[TurnInfo]:
         """Turns that wait for an approval or a client's tool."""
@@ -126,6 +156,12 @@ class AsyncSession(Async):
         """Turns that somebody is writing."""
     async def messages_of(self, turn_id: str) -> list[StoredMessage]:
         """The messages that one turn lists."""
+    async def usage(self) -> list[UsageEntry]:
+        """What every response used, in the order it was told: turns, messages, and what is the session's own."""
+    @property
+    def context_tokens(self) -> Coroutine[Any, Any, int | None]:
+        """How large the context is by now: what the newest answer on the path was given (input and cache) and gave.
+        None: nobody told."""
     async def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
     async def descendants(self) -> list[str]:
@@ -137,11 +173,18 @@ class AsyncSession(Async):
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
     async def commit(
-        self, messages: MessagesLike, expected: int | None = None, **given: Unpack[CommitKeywords]
+        self,
+        messages: MessagesLike = None,
+        expected: int | None = None,
+        *,
+        status: str | None = None,
+        usage: Any = None,
+        cost_usd: float | None = None,
+        **given: Unpack[CommitKeywords],
     ) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
-        `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
-        `tools`, `permissions`."""
+        `expected` it follows whatever the head is. `usage` is what it used, as `turn.usage` takes it; `status` is how
+        it ended (completed, unless a tool call has no result)."""
     async def regenerate(
         self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]
     ) -> AsyncTurn:
@@ -223,6 +266,23 @@ class AsyncSession(Async):
     async def archive(self) -> None:
         """Read-only, and out of lists. Turns already open may finish."""
     async def unarchive(self) -> None: ...
+    async def end(self, reason: str | None = None) -> None:
+        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back."""
+    async def reopen(self) -> None: ...
+    async def add_usage(
+        self,
+        told: Any = None,
+        *,
+        model: Any = None,
+        cost_usd: float | None = None,
+        computed_usd: float | None = None,
+        price: str | None = None,
+        source: str = "app",
+        key: str | None = None,
+        replace: bool = False,
+    ) -> None:
+        """Usage that no turn has: of a title, a search, another service. It is in `usage()` only, not in the session's
+        sums. The same `key` again counts once; with `replace` it takes the place of what was told before."""
     async def delete(self) -> None:
         """Gone from every list; forks keep what they share. undelete() brings it back."""
     async def undelete(self) -> None: ...
@@ -344,6 +404,8 @@ class AsyncStore(Async):
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
     async def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None: ...
     async def system_prompt(self, digest: str) -> str | None: ...
+    async def body(self, digest: str) -> str | None:
+        """The definitions of a turn's tools, or its settings, as JSON text, by the digest in its `TurnInfo`."""
     async def __aenter__(self) -> AsyncStore: ...
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -412,9 +474,11 @@ class AsyncTurn(Async):
         cache_write: int = 0,
         model: ModelLike | None = None,
         cost_usd: float | None = None,
+        key: str | None = None,
     ) -> None:
         """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
-        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost."""
+        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost. With a `key`, such as
+        the id of the response, the same again counts once."""
     async def resolve(
         self,
         tool_call_id: str,

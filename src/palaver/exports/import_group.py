@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import IO, Any
 
+from ..base import exact_json
 from ..core.read import previews
 from ..core.upkeep import records
 from ..db.engine import Tx
@@ -93,8 +94,15 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
         _refuse_leftovers(tx, arrival, counts)
     if added:
         tx.run(Q.import_live, session=arrival.session_id)
+        _mark_strays(tx, arrival.session_id)
     import_checks.prove(tx, arrival.session_id, arrival.rows(tables.TURNS), arrival.first, own=mode != MERGE)
     return bool(added)
+
+
+def _mark_strays(tx: Tx, session_id: str) -> None:
+    """By their events: each names its turn (see `import_checks.check_row`)."""
+    for seq, data in tx.all(Q.stray_events, session=session_id):
+        tx.run(Q.set_stray, turn=exact_json.parse(data)["turn"], session=session_id, seq=seq)
 
 
 def _put_fresh(tx: Tx, arrival: Arrival) -> int:

@@ -10,6 +10,7 @@ __all__ = [
     "heads",
     "jumps",
     "loose_rows",
+    "pages",
     "places",
     "previews",
     "replay",
@@ -20,6 +21,7 @@ __all__ = [
     "turns",
     "unsettled",
     "usage",
+    "windows",
 ]
 
 TYPE_CHECKING = False
@@ -32,6 +34,7 @@ if TYPE_CHECKING:
         heads,
         jumps,
         loose_rows,
+        pages,
         places,
         previews,
         replay,
@@ -42,6 +45,7 @@ if TYPE_CHECKING:
         turns,
         unsettled,
         usage,
+        windows,
     )
 else:
     __getattr__ = on_demand(__name__)
