@@ -106,7 +106,7 @@ async def async_talk(path: str) -> None:
             await call.output({"found": []})
             assert_type(turn.id, str)
             assert_type(await turn.stored, int)
-        assert_type(await session.messages(), list[dict[str, Any]])
+        assert_type(await session.messages(), palaver.Window[dict[str, Any]])
         assert_type(await session.claim(), aio.AsyncTurn | None)
         assert_type(await session.fork(at=turn), aio.AsyncSession)
         assert_type(await session.permissions.add("bash", "git *"), dict[str, Any])

@@ -73,7 +73,7 @@ def lists(session: palaver.Session) -> dict[str, tuple[Read, list[Any]]]:
         "history": (session.history, session.history()),
         "parts": (typed(session, None), parts_of(messages)),
         "texts": (typed(session, "text"), parts_of(messages, "text")),
-        "tools": (typed(session, "tool-t"), parts_of(messages, "tool-t")),
+        "tools": (typed(session, "tool-run"), parts_of(messages, "tool-run")),
     }
 
 

@@ -13,9 +13,12 @@ The groups speak only the public API; each claim is one test, with its expected 
 import pytest
 
 _MODULES = (
-    "errors group hands helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
+    "errors group hands helpers life moves races sessions siblings snapshots stream tree turns usage values waiting",
+    "windows",
 )
-pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
+pytest.register_assert_rewrite(
+    *(f"{__name__}.{module}" for module in " ".join(_MODULES).split())
+)  # asserts that explain
 
 from .errors import Errors  # noqa: E402
 from .group import Group  # noqa: E402
@@ -49,6 +52,7 @@ from .turns import Turns  # noqa: E402
 from .usage import Usages  # noqa: E402
 from .values import Values  # noqa: E402
 from .waiting import Waiting  # noqa: E402
+from .windows import Windows  # noqa: E402
 
 
 class Conformance(
@@ -66,6 +70,7 @@ class Conformance(
     Errors,
     Races,
     Snapshots,
+    Windows,
     Hands,
     Told,
 ):
@@ -92,6 +97,7 @@ __all__ = [
     "Usages",
     "Values",
     "Waiting",
+    "Windows",
     "answer",
     "ask",
     "assistant",

@@ -78,8 +78,4 @@ def is_ancestor(tx: Tx, turn_id: str, of: str | None) -> bool:
 
 def meeting(tx: Tx, one: str | None, other: str | None) -> StepRow | None:
     """The deepest turn that is on the ways of both to their roots, or one of them; None: there is none."""
-    ends = [back(tx, turn_id, above=FAR) for turn_id in (one, other) if turn_id is not None]
-    depth = min((end.depth for end in ends if end is not None), default=0)
-    level = [back(tx, end.id, above=depth - 1) for end in ends if end is not None]
-    found = [step.id for step in level if step is not None]
-    return rows.meeting_turn.one(tx, one=found[0], other=found[1]) if len(found) == 2 else None
+    return rows.meeting_turn.one(tx, one=one, other=other) if one and other else None

@@ -262,7 +262,7 @@ class _Parts:
             return False
         place = mark.place._replace(line=mark.place.line - 1)
         reached = place.line + 1 if place.depth == TAIL else 0
-        return reached < len(self.tail) or bool(self.lines.after(place, END, 1))
+        return bool(self.lines.after(place, END, 1)) or reached < len(self.tail)
 
 
 def _parts_of(message: Message) -> list[_Part]:

@@ -18,17 +18,25 @@ WITH RECURSIVE way (id, parent_id, depth, jump) AS (
 SELECT id, depth FROM way;
 
 -- name: meeting_turn
--- Where the ways from two turns of one depth to their roots meet. Turns of one depth jump equally far.
-WITH RECURSIVE pair (one, one_parent, one_jump, other, other_parent, other_jump, depth) AS (
-    SELECT a.id, a.parent_id, a.jump, b.id, b.parent_id, b.jump, a.depth
+-- Where the ways from two turns to their roots meet. The deeper one goes up first; from one depth they jump equally far.
+WITH RECURSIVE pair (one, one_parent, one_jump, one_depth, other, other_parent, other_jump, other_depth) AS (
+    SELECT a.id, a.parent_id, a.jump, a.depth, b.id, b.parent_id, b.jump, b.depth
       FROM turns a CROSS JOIN turns b WHERE a.id = :one AND b.id = :other
     UNION ALL
-    SELECT a.id, a.parent_id, a.jump, b.id, b.parent_id, b.jump, a.depth FROM pair
-      JOIN turns a ON a.id = CASE WHEN one_jump <> other_jump THEN one_jump ELSE one_parent END AND a.depth < pair.depth
-      JOIN turns b ON b.id = CASE WHEN one_jump <> other_jump THEN other_jump ELSE other_parent END AND b.depth = a.depth
+    SELECT a.id, a.parent_id, a.jump, a.depth, b.id, b.parent_id, b.jump, b.depth FROM pair
+      LEFT JOIN turns c ON c.id = one_jump AND c.depth < one_depth AND c.depth >= other_depth
+      LEFT JOIN turns d ON d.id = other_jump AND d.depth < other_depth AND d.depth >= one_depth
+      JOIN turns a ON a.id = CASE WHEN one_depth < other_depth THEN one
+                                  WHEN one_depth > other_depth THEN coalesce(c.id, one_parent)
+                                  WHEN one_jump <> other_jump THEN one_jump ELSE one_parent END
+       AND (a.depth < one_depth OR one_depth < other_depth)
+      JOIN turns b ON b.id = CASE WHEN other_depth < one_depth THEN other
+                                  WHEN other_depth > one_depth THEN coalesce(d.id, other_parent)
+                                  WHEN one_jump <> other_jump THEN other_jump ELSE other_parent END
+       AND (b.depth < other_depth OR other_depth < one_depth)
      WHERE one <> other
 )
-SELECT one AS id, depth FROM pair WHERE one = other;
+SELECT one AS id, one_depth AS depth FROM pair WHERE one = other;
 
 -- ---------------------------------------------------------------- where a message stands
 
