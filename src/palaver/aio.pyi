@@ -196,6 +196,10 @@ class AsyncSession(Async):
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
     async def resume(self, turn_id: str) -> AsyncTurn:
         """Continue a waiting turn: the same message, wherever it was left."""
+    async def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
+        """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
+        current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next
+        write, and `turn.stopped` within a second. The ids of the turns that were stopped."""
     async def enqueue(self, message: MessageLike, id: str | None = None, **given: Unpack[EnqueueKeywords]) -> Queued:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
     async def queue(self) -> list[Queued]:
@@ -363,6 +367,8 @@ class AsyncSessions(Async):
         workspace: str | None = None,
         parent: AsyncSession | str | None = None,
         archived: bool = False,
+        deleted: bool = False,
+        waiting: bool = False,
         order: str = "updated",
         limit: int = 50,
         after: str | None = None,
@@ -404,6 +410,8 @@ class AsyncStore(Async):
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
     async def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None: ...
     async def system_prompt(self, digest: str) -> str | None: ...
+    async def open_turn(self, turn_id: str) -> AsyncTurn:
+        """The turn that this process has open under this id; TurnNotFound if it has none."""
     async def body(self, digest: str) -> str | None:
         """The definitions of a turn's tools, or its settings, as JSON text, by the digest in its `TurnInfo`."""
     async def __aenter__(self) -> AsyncStore: ...
@@ -418,10 +426,16 @@ class AsyncToolCall(Async):
     def id(self) -> str: ...
     @property
     def name(self) -> str: ...
+    @property
+    def input(self) -> Any: ...
+    @property
+    def approved(self) -> bool | None: ...
     async def output(self, value: Any, *, preliminary: bool = False) -> None:
         """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open."""
     async def error(self, text: str) -> None:
         """Why the tool failed, as the model is to read it."""
+    async def deny(self) -> None:
+        """It may not run: the model is told so, with the reason that came with the answer."""
     async def ask(self) -> None:
         """Ask a person whether it may run: leave the block, and the turn waits. `turn.resolve(call.id, approved=…)` is
         the answer, on what `session.resume(turn.id)` gives, in any process."""
@@ -435,6 +449,10 @@ class AsyncTurn(Async):
     def session_id(self) -> str: ...
     @property
     def status(self) -> Coroutine[Any, Any, str]: ...
+    @property
+    def stopped(self) -> Coroutine[Any, Any, bool]:
+        """Whether somebody else ended it (`session.stop`): known at the next write, on leaving the block, or within a
+        second. Look at it between chunks, and end the model's call."""
     @property
     def chunks(self) -> Coroutine[Any, Any, int]:
         """How many chunks were taken: the `at` of the next one."""
@@ -463,6 +481,9 @@ class AsyncTurn(Async):
         """A file that the model made: its bytes, or its address (a URL)."""
     async def step(self) -> None:
         """The model is called again: what follows is another step."""
+    async def calls(self) -> list[AsyncToolCall]:
+        """The tool calls that have no result yet, with their input and whether they may run: for who goes on with a
+        turn after a resume."""
     async def usage(
         self,
         told: Any = None,

@@ -305,6 +305,18 @@ class SourceRow(Row):
     preview: str | None
 
 
+class ChildRow(Row):
+    session_id: str
+    relation: str
+    turn_id: str | None
+    origin_turn: str | None
+    origin_call: str | None
+    agent: str
+    title: str | None
+    preview: str | None
+    depth: int | None
+
+
 class AliasRow(Row):
     session_id: str
     turn_id: str | None
@@ -380,6 +392,7 @@ session_standing = Select("session_standing", StandingRow)
 session_stamps = Select("session_stamps", StampsRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
+children_of = Select("children_of", ChildRow)
 alias = Select("find_alias", AliasRow)
 aliases_of = Select("aliases_of", NameRow)
 

@@ -25,6 +25,7 @@ __all__ = [
     "rules",
     "session_usage",
     "siblings",
+    "stop",
 ]
 
 TYPE_CHECKING = False
@@ -46,6 +47,7 @@ if TYPE_CHECKING:
         rules,
         session_usage,
         siblings,
+        stop,
     )
 else:
     _CORE = __name__.rpartition(".")[0]
