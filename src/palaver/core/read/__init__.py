@@ -11,6 +11,7 @@ __all__ = [
     "heads",
     "jumps",
     "loose_rows",
+    "pages",
     "places",
     "previews",
     "replay",
@@ -21,6 +22,7 @@ __all__ = [
     "turns",
     "unsettled",
     "usage",
+    "windows",
 ]
 
 TYPE_CHECKING = False
@@ -34,6 +36,7 @@ if TYPE_CHECKING:
         heads,
         jumps,
         loose_rows,
+        pages,
         places,
         previews,
         replay,
@@ -44,6 +47,7 @@ if TYPE_CHECKING:
         turns,
         unsettled,
         usage,
+        windows,
     )
 else:
     __getattr__ = on_demand(__name__)
