@@ -30,13 +30,27 @@ SELECT s.*, {marks} FROM session_rows s
  WHERE s.id = :session;
 
 -- snippet: page
--- Each list is driven by one index of the contract; the other filters are checked on the row.
+-- Each list is driven by one index; the other filters are checked on the row.
 s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
-   AND s.deleted_at IS NULL
+   AND {is_listed}
+
+-- snippet: page_by_creation
+s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
+   AND {is_listed}
+
+-- snippet: is_listed
+s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
 
 -- snippet: newest_first
 ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
+
+-- snippet: last_made_first
+ORDER BY s.created_at DESC, s.id DESC LIMIT :limit
+
+-- snippet: of_agent_and_workspace
+(CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
+   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
 
 -- name: list_recent
 SELECT s.*, {marks} FROM session_rows s
@@ -46,14 +60,9 @@ SELECT s.*, {marks} FROM session_rows s
 -- name: list_created
 -- By creation: a row never moves, so a page is never skipped or repeated while others write.
 SELECT s.*, {marks} FROM session_rows s
- WHERE s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
-   AND s.deleted_at IS NULL
-   AND (:archived = 1 OR s.archived_at IS NULL)
-   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
-   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
-   AND (CAST(:parent AS TEXT) IS NULL OR s.parent_id = :parent)
- ORDER BY s.created_at DESC, s.id DESC
- LIMIT :limit;
+ WHERE {page_by_creation}
+   AND {of_agent_and_workspace}
+ {last_made_first};
 
 -- name: list_by_agent
 SELECT s.*, {marks} FROM session_rows s
@@ -68,13 +77,29 @@ SELECT s.*, {marks} FROM session_rows s
    AND {page}
  {newest_first};
 
+-- snippet: children
+-- The sessions that came from one. Of those that other programs made only the contract's column tells; of ours it may
+-- name another one (a fork in which nothing was said: where the nearest question is).
+SELECT h.session_id AS id FROM heads h WHERE h.origin_id = :parent
+UNION ALL
+SELECT k.id FROM chat_sessions k LEFT JOIN heads h ON h.session_id = k.id
+ WHERE k.parent_id = :parent AND h.origin_id IS NULL
+
 -- name: list_by_parent
-SELECT s.*, {marks} FROM session_rows s
- WHERE s.parent_id = :parent
+SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
+ WHERE s.id = c.id
    AND {page}
-   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
-   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
+   AND {of_agent_and_workspace}
+   AND {has_facts}
  {newest_first};
+
+-- name: list_by_parent_created
+SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
+ WHERE s.id = c.id
+   AND {page_by_creation}
+   AND {of_agent_and_workspace}
+   AND {has_facts}
+ {last_made_first};
 
 -- name: fork_source
 SELECT s.agent, s.workspace_root, s.model_json, h.preview FROM chat_sessions s JOIN heads h ON h.session_id = s.id
@@ -85,15 +110,19 @@ SELECT coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h
  WHERE s.id = :session;
 
 -- name: offspring_of
-SELECT h.session_id FROM heads h WHERE h.origin_id = :session
-UNION
-SELECT s.id FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
- WHERE s.parent_id = :session AND h.origin_id IS NULL
- ORDER BY 1;
+SELECT c.id FROM ({children}) c ORDER BY c.id;
 
 -- name: session_stamps
 SELECT s.metadata_json, s.archived_at, h.deleted_at FROM chat_sessions s
   LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: session_columns
+-- What `update` may change of the row, and what goes into the rows of its facts.
+SELECT s.workspace_root, s.model_json, s.created_at, h.deleted_at FROM chat_sessions s
+  LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: set_workspace
+UPDATE chat_sessions SET workspace_root = :workspace, updated_at = greatest(updated_at, :now) WHERE id = :session;
 
 -- name: set_archived
 UPDATE chat_sessions SET archived_at = :at, updated_at = greatest(updated_at, :now) WHERE id = :session;
