@@ -20,13 +20,15 @@ SELECT f.name, f.value, :at, :session FROM session_facts f
 SELECT count(*) FROM (SELECT 1 FROM session_facts f WHERE f.name = :name AND f.value = :value LIMIT :most) AS few;
 
 -- snippet: has_facts
--- The session has all that are given; a place that is empty asks for nothing.
+-- The session has all that are given; a place that is empty asks for nothing. By the whole key: no engine can then read
+-- everything that has the fact.
 (CAST(:name_a AS TEXT) IS NULL OR NOT EXISTS (
        SELECT 1 FROM (VALUES (CAST(:name_a AS TEXT), CAST(:value_a AS TEXT)), (:name_b, :value_b), (:name_c, :value_c), (:name_d, :value_d),
                       (:name_e, :value_e), (:name_f, :value_f), (:name_g, :value_g), (:name_h, :value_h),
                       (:name_i, :value_i), (:name_j, :value_j), (:name_k, :value_k), (:name_l, :value_l)) AS w
         WHERE w.column1 IS NOT NULL AND NOT EXISTS (
-              SELECT 1 FROM session_facts x WHERE x.session_id = s.id AND x.name = w.column1 AND x.value = w.column2)))
+              SELECT 1 FROM session_facts x
+               WHERE x.name = w.column1 AND x.value = w.column2 AND x.created_at = s.created_at AND x.session_id = s.id)))
 
 -- name: list_by_fact
 -- By creation, from the range of the key that one fact has: as quick for a value that all have as for a rare one.
@@ -40,6 +42,7 @@ SELECT s.*, {marks} FROM session_facts f CROSS JOIN session_rows s
 
 -- name: list_by_fact_updated
 -- By update, where few have it: all of them, sorted.
+-- plan: free
 SELECT s.*, {marks} FROM session_facts f CROSS JOIN session_rows s
  WHERE f.name = :name AND f.value = :value AND s.id = f.session_id
    AND {page}

@@ -86,6 +86,8 @@ SELECT k.id FROM chat_sessions k LEFT JOIN heads h ON h.session_id = k.id
  WHERE k.parent_id = :parent AND h.origin_id IS NULL
 
 -- name: list_by_parent
+-- Few, and sorted.
+-- plan: free
 SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
  WHERE s.id = c.id
    AND {page}
@@ -94,6 +96,7 @@ SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
  {newest_first};
 
 -- name: list_by_parent_created
+-- plan: free
 SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
  WHERE s.id = c.id
    AND {page_by_creation}
