@@ -59,6 +59,7 @@ if TYPE_CHECKING:
         TriggerFired as TriggerFired,
         TurnNotFound as TurnNotFound,
         TurnSealed as TurnSealed,
+        TurnStopped as TurnStopped,
         TurnUnsealable as TurnUnsealable,
         TurnWaiting as TurnWaiting,
         UnsafeFileSystem as UnsafeFileSystem,
@@ -101,7 +102,8 @@ _HOMES = {
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionExists SessionNotFound StoreBusy StoreClosed StoreCorrupt "
         "StoreError StoreFull StoreGone StoreReadOnly StoreTimeout StoreUnavailable TooManyFiles TriggerConflict "
-        "TriggerFired TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict UsageKeyTaken"
+        "TriggerFired TurnNotFound TurnSealed TurnStopped TurnUnsealable TurnWaiting UnsafeFileSystem "
+        "UsageConflict UsageKeyTaken"
     ),
     "aisdk.budget": "Context",
     "aisdk.folding": "fold",

@@ -36,7 +36,7 @@ from .keywords import (
     OpenKeywords,
     TurnKeywords,
 )
-from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo
+from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo, UsageEntry
 from .opening import Address
 from .permissions import Answer
 from .recording import C
@@ -126,6 +126,12 @@ class AsyncSession(Async):
         """Turns that somebody is writing."""
     async def messages_of(self, turn_id: str) -> list[StoredMessage]:
         """The messages that one turn lists."""
+    async def usage(self) -> list[UsageEntry]:
+        """What every response used, in the order it was told: turns, messages, and what is the session's own."""
+    @property
+    def context_tokens(self) -> Coroutine[Any, Any, int | None]:
+        """How large the context is by now: what the newest answer on the path was given (input and cache) and gave.
+        None: nobody told."""
     async def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
     async def descendants(self) -> list[str]:
@@ -137,11 +143,18 @@ class AsyncSession(Async):
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
     async def commit(
-        self, messages: MessagesLike, expected: int | None = None, **given: Unpack[CommitKeywords]
+        self,
+        messages: MessagesLike = None,
+        expected: int | None = None,
+        *,
+        status: str | None = None,
+        usage: Any = None,
+        cost_usd: float | None = None,
+        **given: Unpack[CommitKeywords],
     ) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
-        `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
-        `tools`, `permissions`."""
+        `expected` it follows whatever the head is. `usage` is what it used, as `turn.usage` takes it; `status` is how
+        it ended (completed, unless a tool call has no result)."""
     async def regenerate(
         self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]
     ) -> AsyncTurn:
@@ -153,6 +166,10 @@ class AsyncSession(Async):
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
     async def resume(self, turn_id: str) -> AsyncTurn:
         """Continue a waiting turn: the same message, wherever it was left."""
+    async def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
+        """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
+        current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next
+        write, and `turn.stopped` within a second. The ids of the turns that were stopped."""
     async def enqueue(self, message: MessageLike, id: str | None = None, **given: Unpack[EnqueueKeywords]) -> Queued:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
     async def queue(self) -> list[Queued]:
@@ -223,6 +240,23 @@ class AsyncSession(Async):
     async def archive(self) -> None:
         """Read-only, and out of lists. Turns already open may finish."""
     async def unarchive(self) -> None: ...
+    async def end(self, reason: str | None = None) -> None:
+        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back."""
+    async def reopen(self) -> None: ...
+    async def add_usage(
+        self,
+        told: Any = None,
+        *,
+        model: Any = None,
+        cost_usd: float | None = None,
+        computed_usd: float | None = None,
+        price: str | None = None,
+        source: str = "app",
+        key: str | None = None,
+        replace: bool = False,
+    ) -> None:
+        """Usage that no turn has: of a title, a search, another service. It is in `usage()` only, not in the session's
+        sums. The same `key` again counts once; with `replace` it takes the place of what was told before."""
     async def delete(self) -> None:
         """Gone from every list; forks keep what they share. undelete() brings it back."""
     async def undelete(self) -> None: ...
@@ -344,6 +378,10 @@ class AsyncStore(Async):
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
     async def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None: ...
     async def system_prompt(self, digest: str) -> str | None: ...
+    async def open_turn(self, turn_id: str) -> AsyncTurn:
+        """The turn that this process has open under this id; TurnNotFound if it has none."""
+    async def body(self, digest: str) -> str | None:
+        """The definitions of a turn's tools, or its settings, as JSON text, by the digest in its `TurnInfo`."""
     async def __aenter__(self) -> AsyncStore: ...
     async def __aexit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
@@ -373,6 +411,10 @@ class AsyncTurn(Async):
     def session_id(self) -> str: ...
     @property
     def status(self) -> Coroutine[Any, Any, str]: ...
+    @property
+    def stopped(self) -> Coroutine[Any, Any, bool]:
+        """Whether somebody else ended it (`session.stop`): known at the next write, on leaving the block, or within a
+        second. Look at it between chunks, and end the model's call."""
     @property
     def chunks(self) -> Coroutine[Any, Any, int]:
         """How many chunks were taken: the `at` of the next one."""
@@ -412,9 +454,11 @@ class AsyncTurn(Async):
         cache_write: int = 0,
         model: ModelLike | None = None,
         cost_usd: float | None = None,
+        key: str | None = None,
     ) -> None:
         """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
-        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost."""
+        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost. With a `key`, such as
+        the id of the response, the same again counts once."""
     async def resolve(
         self,
         tool_call_id: str,

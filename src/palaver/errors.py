@@ -162,6 +162,16 @@ class TurnSealed(Refused):
         self.late = late
 
 
+class TurnStopped(TurnSealed):
+    """Somebody stopped the turn (`session.stop`): what was on disk is sealed, as aborted."""
+
+    def __init__(self, turn_id: str, reason: str | None = None) -> None:
+        super().__init__(turn_id, "aborted")
+        why = f": {reason}" if reason else ""
+        self.args = (f"turn {turn_id} was stopped{why}; end the model's call, and begin a new turn",)
+        self.reason = reason
+
+
 class TurnWaiting(Refused):
     def __init__(self, turn_id: str) -> None:
         super().__init__(f"turn {turn_id} is waiting; continue it with session.resume({turn_id!r})")

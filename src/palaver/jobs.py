@@ -1,8 +1,8 @@
-"""The jobs of a store: flush what is held back, renew the sign of life, trim, recover."""
+"""The jobs of a store: flush what is held back, renew the sign of life, trim, fill, recover."""
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
 from .base.clock import monotonic
@@ -98,6 +98,40 @@ class Trim:
         else:
             self._at = None
             self.look()
+
+
+class Look:
+    """Each second: looks whether somebody else ended one of the open turns."""
+
+    _EVERY = 1.0
+
+    def __init__(self, turns: Collection[Turn]) -> None:
+        self._turns = turns
+        self._looked_at = monotonic()
+
+    def due(self, now: float) -> float | None:
+        return self._looked_at + self._EVERY - now if len(self._turns) else None
+
+    def run(self) -> None:
+        self._looked_at = monotonic()
+        for turn in self._turns:
+            turn._look()
+
+
+class Fill:
+    """Fills what an older version or an import left empty in turns, in slices; it looks now and then."""
+
+    _EVERY = 30.0
+
+    def __init__(self, fill_slice: Callable[[], int]) -> None:
+        self._fill_slice = fill_slice
+        self._at = 0.0
+
+    def due(self, now: float) -> float | None:
+        return self._at - now
+
+    def run(self) -> None:
+        self._at = monotonic() + (_REST if self._fill_slice() else self._EVERY)
 
 
 class Recover:

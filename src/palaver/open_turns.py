@@ -30,6 +30,15 @@ class OpenTurns:
     def __iter__(self) -> Iterator[Turn]:
         return iter(list(self._turns.values()))
 
+    def __len__(self) -> int:
+        return len(self._turns)
+
+    def __contains__(self, turn: object) -> bool:
+        return turn in self._turns.values()
+
+    def get(self, turn_id: str) -> Turn | None:
+        return self._turns.get(turn_id)
+
     def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
         from .streaming.recorder import Recorder
         from .turn import Turn
@@ -44,6 +53,8 @@ class OpenTurns:
         if not self.have_been:
             self.have_been = True
             self._trim.soon()
+            self._store._maintenance.wake()
+        elif len(self._turns) == 1:  # the thread may sleep for long: nobody needed to be looked after
             self._store._maintenance.wake()
 
     def _hold(self) -> None:

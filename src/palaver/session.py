@@ -307,6 +307,17 @@ class Session:
         self._write(verbs.recovery.recover_session)  # by itself: it stays done if the resume is refused
         return self._store._track(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
 
+    def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
+        """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
+        current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next
+        write, and `turn.stopped` within a second. The ids of the turns that were stopped."""
+        arguments.text_or_none("turn_id", turn_id)
+        why = exact_json.check_text("reason", reason) or "stopped"
+        for turn in self._store._turns:  # what this process holds back is on disk first
+            if turn.session_id == self.id and turn_id in (None, turn.id) and turn.status == "streaming":
+                turn.flush()
+        return self._write(verbs.stop.stop, turn_id, why)
+
     # ------------------------------------------------------------ the queue
 
     def enqueue(self, message: MessageLike, id: str | None = None, **given: Unpack[EnqueueKeywords]) -> Queued:

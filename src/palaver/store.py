@@ -8,6 +8,8 @@ from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
 
+import palaver  # handles that are loaded when they are needed
+
 from . import jobs
 from .base import arguments
 from .base.exact_json import check_name
@@ -17,7 +19,7 @@ from .core.upkeep import every_session, owners, retention, trim_slices
 from .db.engine import Database, Engine
 from .db.refusal import refusal
 from .db.sqlite.engine import SqliteDatabase
-from .errors import Refused, StoreFull, TurnUnsealable
+from .errors import Refused, StoreFull, TurnNotFound, TurnUnsealable
 from .liveness import Owner
 from .maintenance import Worker
 from .model import Problem
@@ -70,7 +72,9 @@ class Store:
         trim = jobs.Trim(trim_slices.Slices(self.db, trim_after), trim_after)
         recover = jobs.Recover(self.recover, recover_every, trim)
         self._turns = OpenTurns(self, policy, trim)
-        self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), trim, recover])
+        fill = jobs.Fill(self._fill)
+        look = jobs.Look(self._turns)
+        self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), look, trim, fill, recover])
         if not self.readonly:
             self._recover_at_opening()
 
@@ -185,6 +189,13 @@ class Store:
         with self.db.read() as tx:
             return read.system_prompts.body(tx, digest)
 
+    def open_turn(self, turn_id: str) -> palaver.Turn:
+        """The turn that this process has open under this id; TurnNotFound if it has none."""
+        found = self._turns.get(arguments.text("turn_id", turn_id))
+        if found is None:
+            raise TurnNotFound(turn_id, "this process has no such turn open")
+        return found
+
     def body(self, digest: str) -> str | None:
         """The definitions of a turn's tools, or its settings, as JSON text, by the digest in its `TurnInfo`."""
         arguments.text("digest", digest)
@@ -192,6 +203,11 @@ class Store:
             return read.system_prompts.stored_body(tx, digest)
 
     # ------------------------------------------------------------ what sessions and turns ask of it
+
+    def _fill(self) -> int:
+        from .core.upkeep.filling import fill_slice
+
+        return fill_slice(self.db)
 
     def _register(self) -> str:
         return self._owner.register()

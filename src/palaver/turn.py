@@ -82,6 +82,24 @@ class Turn:
         return self._fresh().status
 
     @property
+    def stopped(self) -> bool:
+        """Whether somebody else ended it (`session.stop`): known at the next write, on leaving the block, or within a
+        second. Look at it between chunks, and end the model's call."""
+        with self._lock:
+            self._recorder.refresh()
+            return self._recorder.is_stopped
+
+    def _look(self) -> None:
+        """Whether it was sealed by somebody else; for the maintenance thread, which waits for nobody."""
+        if self._lock.acquire(blocking=False):
+            try:
+                self._recorder.look()
+                if self._state.status in SEALED:
+                    self._end()
+            finally:
+                self._lock.release()
+
+    @property
     def chunks(self) -> int:
         """How many chunks were taken: the `at` of the next one."""
         with self._lock:

@@ -48,7 +48,8 @@ def test_the_contracts_table_of_metadata(session: palaver.Session, path: str) ->
 
 def test_what_is_not_said_is_not_there(session: palaver.Session, path: str) -> None:
     talk(session, "1")
-    assert stored(path, session) == [("user", {}), ("assistant", {})]
+    model = {"provider_id": "acme", "model_id": "large"}  # the session's: no turn named another
+    assert stored(path, session) == [("user", {"model": model}), ("assistant", {"model": model})]
 
 
 def test_an_agent_is_swapped_by_the_message_not_the_session(session: palaver.Session, path: str) -> None:

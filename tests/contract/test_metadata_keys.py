@@ -27,7 +27,7 @@ TRIGGER = {
 
 @pytest.fixture
 def session(store: palaver.Store) -> palaver.Session:
-    return store.sessions.create("coder", model=MODEL)
+    return store.sessions.create("coder")
 
 
 def metadata(store: palaver.Store, role: str) -> list[dict[str, Any]]:
@@ -50,6 +50,26 @@ def test_without_anything_to_say_the_bags_are_empty_objects(store: palaver.Store
     say(session, "hello", "hi")
     assert metadata(store, "user") == metadata(store, "assistant") == [{}]
     assert column(store, session, "metadata_json") == "{}"
+
+
+def test_a_sessions_model_is_on_each_message_whose_turn_names_none(store: palaver.Store) -> None:
+    session = store.sessions.create("coder", model=MODEL)
+    say(session, "hello", "hi")
+    session.commit(["and?", {"role": "assistant", "content": "so.", "metadata": {"model": "mine"}}])
+    say(session, "faster", "yes", model=FAST)
+    say(session, "again", "yes")  # the session's model is that of its newest turn
+    assert [m.get("model") for m in metadata(store, "user")] == [MODEL, MODEL, FAST, FAST]
+    assert [m.get("model") for m in metadata(store, "assistant")] == [MODEL, "mine", FAST, FAST]
+    assert [turn.model for turn in session.path()] == [MODEL, MODEL, FAST, FAST]
+    assert_agrees(store)
+
+
+def test_an_agent_is_on_a_message_only_where_it_is_another(store: palaver.Store, session: palaver.Session) -> None:
+    say(session, "hello", "hi", agent="coder")
+    say(session, "check", "fine", agent="critic")
+    assert [m.get("agent") for m in metadata(store, "user")] == [None, "critic"]
+    assert [m.get("agent") for m in metadata(store, "assistant")] == [None, "critic"]
+    assert_agrees(store)
 
 
 def test_usage_is_on_the_assistant_message_with_all_five_counts(store: palaver.Store, session: palaver.Session) -> None:
@@ -95,7 +115,8 @@ def test_the_model_of_a_turn_is_on_both_its_messages(store: palaver.Store, sessi
     assert metadata(store, "user") == metadata(store, "assistant") == [{"model": FAST}]
 
 
-def test_model_json_is_the_model_of_the_latest_turn(store: palaver.Store, session: palaver.Session) -> None:
+def test_model_json_is_the_model_of_the_latest_turn(store: palaver.Store) -> None:
+    session = store.sessions.create("coder", model=MODEL)
     assert json.loads(column(store, session, "model_json")) == MODEL
     for model in (FAST, {"provider_id": "other", "model_id": "small"}, MODEL):
         say(session, "hello", "hi", model=model)

@@ -191,6 +191,10 @@ def _title(store: palaver.Store, session: palaver.Session) -> None:
 
 WRITING: dict[str, Verb] = {
     "turn": lambda store, session: session.turn("x"),
+    "stop": lambda store, session: session.stop(),
+    "end": lambda store, session: session.end(),
+    "reopen": lambda store, session: session.reopen(),
+    "add_usage": lambda store, session: session.add_usage({"input_tokens": 1}),
     "get_or_create": lambda store, session: store.sessions.get_or_create("x"),
     "update_metadata": lambda store, session: session.update_metadata({"k": 1}),
     "commit": lambda store, session: session.commit("x"),
@@ -230,6 +234,7 @@ READING = {
     *("history", "cursor", "events", "follow", "path", "tree", "strays", "waiting", "live", "messages_of"),
     *("ancestors", "descendants", "aliases", "queue", "permissions", "context", "model_messages", "get", "find"),
     *("match", "list", "evaluate", "find_foreign_id", "system_prompt", "abandoned", "close", "owner", "track"),
+    *("usage", "context_tokens", "body", "open_turn"),
 }
 
 

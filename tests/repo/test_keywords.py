@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+from hashlib import sha256
 from typing import Any, get_args, get_origin, get_type_hints
 
 import pytest
@@ -69,11 +70,18 @@ def test_every_option_of_a_turn_is_kept(store: palaver.Store) -> None:
         "toolset": "all",
         "tools": ["look"],
         "permissions": [{"permission": "bash", "pattern": "*", "action": "ask"}],
+        "role": "critic",
+        "persona": "grumpy",
+        "workspace": "/src",
+        "mode": "plan",
+        "source_event": "event-7",
+        "settings": {"temperature": 0.5},
     }
     assert {*given} == {*TurnKeywords.__annotations__}
     with store.sessions.create("a").turn("Hello?", **given) as turn:
         facts = turn._state.facts
-    for each in ("tick-1", "clock", "schedule", "all", "look", "bash"):
+    digest = sha256(b'{"temperature":0.5}').hexdigest()
+    for each in ("tick-1", "clock", "schedule", "all", "look", "bash", "critic", "grumpy", "/src", "plan", digest):
         assert each in repr(facts)
 
 
@@ -83,7 +91,10 @@ def store() -> Any:
         yield store
 
 
-TURN = "agent, model, permissions, snapshot_id, system_prompt, tools, toolset, trigger"
+TURN = (
+    "agent, mode, model, permissions, persona, role, settings, snapshot_id, source_event, system_prompt, tools, "
+    "toolset, trigger, workspace"
+)
 
 
 @pytest.mark.parametrize("verb", ["turn", "commit", "enqueue", "edit", "regenerate", "claim", "record"])

@@ -36,6 +36,7 @@ class TurnFacts(TypedDict, total=False):
     as_sent: Any  # the facts that came with a queued message, whatever its start added
     cancelled_at: int  # of a queued message that was taken back
     set_aside: str  # why a turn could not be sealed
+    stopped: str  # why somebody else ended it
 
 
 IN_MEMORY = ("abort_reason", "error")  # what its owner says of an open turn's end, until the seal writes it

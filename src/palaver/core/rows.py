@@ -356,6 +356,26 @@ class ContextTokensRow(Row):
     cache_write: int
 
 
+class CompactionRow(Row):
+    turn_id: str
+    summary: str
+    summarized_through_turn_id: str | None
+    first_kept_turn_id: str | None
+    turns_summarized: int | None
+    compaction_type: str
+    model: str | None
+    provider: str | None
+    tokens_before: int | None
+    tokens_after: int | None
+    summary_tokens: int | None
+    summarization_input_tokens: int | None
+    summarization_output_tokens: int | None
+    duration_ms: int | None
+    trigger: str | None
+    metadata_json: str | None
+
+
+compaction = Select("get_compaction", CompactionRow)
 usage_by_key = Select("usage_by_its_key", UsageRow)
 usage_of_session = Select("usage_of_session", UsageRow)
 newest_usage_of_turn = Select("newest_usage_of_turn", ContextTokensRow)
@@ -370,7 +390,7 @@ class StandingRow(Row):
     agent: str | None
 
 
-standing = Select("session_standing", StandingRow)
+session_standing = Select("session_standing", StandingRow)
 session_stamps = Select("session_stamps", StampsRow)
 session_columns = Select("session_columns", ColumnsRow)
 facts_of_session = Select("facts_of_session", FactRow)

@@ -14,7 +14,7 @@ from ..core import counting, facts, heads, model_ref
 from ..core.read import context
 from ..core.runtime import Runtime
 from ..core.settle import landing, requeue
-from ..core.turn import response, usage_rows
+from ..core.turn import open_turn, response, usage_rows
 from ..core.turn.open_turn import OpenTurn
 from ..core.verbs import late_result, mid_turn
 from ..core.verbs.compaction import Compaction
@@ -99,7 +99,7 @@ def resolve(recorder: Recorder, data: dict[str, Any]) -> None:
     recorder.refresh()
     try:
         if recorder.state.status in SEALED:
-            raise TurnSealed(recorder.state.id, recorder.state.status)
+            raise open_turn.sealed(recorder.state.id, recorder.state.status, recorder.state.facts)
         recorder.flush()
         _resolve(recorder, data)
     except TurnSealed as sealed:

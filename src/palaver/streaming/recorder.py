@@ -19,14 +19,14 @@ from ..aisdk import chunks
 from ..aisdk.parts import COMPACTION
 from ..base import exact_json
 from ..base.exact_json import LARGE
-from ..core import heads, metadata
+from ..core import heads, metadata, rows
 from ..core.facts import IN_MEMORY
 from ..core.turn import open_turn, response
 from ..core.turn.open_turn import OpenTurn
 from ..core.verbs import mid_turn
 from ..db.engine import Database, Tx
 from ..db.queries import Q
-from ..errors import BadValue, ChunkGap, PalaverError, StoreUnavailable, TurnSealed, TurnWaiting
+from ..errors import BadValue, ChunkGap, PalaverError, StoreUnavailable, TurnWaiting
 from ..model import SEALED
 from .chunk_writer import ChunkWriter, Item, is_result
 from .pending_chunks import PendingChunks
@@ -90,6 +90,21 @@ class Recorder:
         """How the turn ends if nobody says otherwise: as its stream did."""
         said = self.state.fold.ended
         return said[0] if said else "completed"
+
+    @property
+    def is_stopped(self) -> bool:
+        """As far as this process knows."""
+        return "stopped" in self.state.facts
+
+    def look(self) -> None:
+        """Has somebody else sealed the turn? Then the state is what the rows say."""
+        if self.state.status in SEALED or self._is_stale:
+            return
+        with self._db.read() as tx:
+            place = rows.place_of_turn.one(tx, turn=self.state.id)
+        if place is not None and place.sealed_at is not None:
+            self._is_stale = True
+            self.refresh()
 
     @property
     def has_begun(self) -> bool:
@@ -386,7 +401,7 @@ class Recorder:
     def refuse_ended(self, *, waiting: bool = False) -> None:
         status = self.state.status  # every caller has refreshed it
         if status in SEALED:
-            raise TurnSealed(self.state.id, status)
+            raise open_turn.sealed(self.state.id, status, self.state.facts)
         if status == "waiting" and not waiting:
             raise TurnWaiting(self.state.id)
 

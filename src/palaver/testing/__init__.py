@@ -13,7 +13,8 @@ The groups speak only the public API; each claim is one test, with its expected 
 import pytest
 
 _MODULES = (
-    "errors group hands helpers life moves races sessions siblings snapshots stream tree turns usage values waiting"
+    "errors group hands helpers life moves races sessions siblings snapshots stopping stream tree turns usage used "
+    "values waiting"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
@@ -43,10 +44,12 @@ from .races import Races  # noqa: E402
 from .sessions import Sessions  # noqa: E402
 from .siblings import Siblings  # noqa: E402
 from .snapshots import Snapshots  # noqa: E402
+from .stopping import Stopping  # noqa: E402
 from .stream import Stream  # noqa: E402
 from .tree import Ancestry, Tree  # noqa: E402
 from .turns import Turns  # noqa: E402
 from .usage import Usages  # noqa: E402
+from .used import Used  # noqa: E402
 from .values import Values  # noqa: E402
 from .waiting import Waiting  # noqa: E402
 
@@ -60,6 +63,8 @@ class Conformance(
     Moves,
     Waiting,
     Usages,
+    Used,
+    Stopping,
     Sessions,
     Lives,
     Values,
@@ -85,11 +90,13 @@ __all__ = [
     "Sessions",
     "Siblings",
     "Snapshots",
+    "Stopping",
     "Stream",
     "Told",
     "Tree",
     "Turns",
     "Usages",
+    "Used",
     "Values",
     "Waiting",
     "answer",

@@ -190,9 +190,21 @@ class Turns(Group):
         assert info.status == "aborted"
         assert session.messages()[1]["parts"] == [part]
 
-    def test_a_commit_needs_a_message(self, session: Session) -> None:
-        with refused(session, palaver.BadValue):
-            session.commit([])
+    def test_a_turn_may_be_committed_without_a_message(self, session: Session) -> None:
+        turn = session.commit([], mode="plan")
+        assert (turn.status, turn.mode, session.messages()) == ("completed", "plan", [])
+        assert [each.id for each in session.path()] == [turn.id]
+
+    def test_a_commit_says_how_it_ended(self, session: Session) -> None:
+        assert session.commit(tell("Hello?", "H"), status="aborted").status == "aborted"
+        for status in ("waiting", "done", 7):
+            with refused(session, palaver.BadValue):
+                session.commit("Hello?", status=status)  # type: ignore[arg-type]
+
+    def test_a_commit_keeps_its_system_prompt(self, store: palaver.Store, session: Session) -> None:
+        turn = session.commit(tell("Hello?", "Hi."), system_prompt="Be brief.")
+        assert turn.system_prompt is not None and store.system_prompt(turn.system_prompt) == "Be brief."
+        assert session.context()[0]["parts"] == [{"type": "text", "text": "Be brief."}]
 
     def test_a_thousand_messages_of_one_turn_come_back_in_order(self, session: Session) -> None:
         session.commit([user(str(n)) for n in range(1_000)])

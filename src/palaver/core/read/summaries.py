@@ -27,6 +27,9 @@ COUNTS = (
 )
 
 
+COLUMN = {"metadata": "metadata_json"}  # where its name is another
+
+
 def columns(data: Any) -> dict[str, Any]:
     """The fields as the table `compactions` has them; the part is the truth."""
     texts = {name: data.get(name) if isinstance(data.get(name), str) else None for name in TEXTS}

@@ -16,6 +16,7 @@ from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import PalaverError, TurnUnsealable
 from .. import damage, heads, rows
+from ..facts import TurnFacts
 from ..foreign import hidden_stamps
 from ..read import loose_rows
 from ..read.heads import Head
@@ -107,9 +108,20 @@ def close_waiting(tx: Tx, head: Head, is_dead: IsDead, *, alone: bool = False) -
     return head
 
 
-def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: str, alone: bool = False) -> Head:
+def finish(
+    tx: Tx,
+    head: Head,
+    turn_id: str,
+    status: str,
+    *,
+    kind: str,
+    reason: str,
+    alone: bool = False,
+    facts: TurnFacts | None = None,
+) -> Head:
     """Seal a turn from its rows and put it on the path; what else stood there is off it now."""
     turn = open_turn.load(tx, turn_id)
+    turn.facts = turn.facts | (facts or {})
     beside = [] if alone else loose_rows.find_recent(tx, head)
     sealed = seal.freeze(tx, turn, status, beside)
     head = heads.lock(tx, head.session_id, timestamps=0)
@@ -118,9 +130,11 @@ def finish(tx: Tx, head: Head, turn_id: str, status: str, *, kind: str, reason: 
     return heads.flushed(tx, head)
 
 
-def abandon(tx: Tx, head: Head, turn_id: str, status: str) -> Head:
+def abandon(tx: Tx, head: Head, turn_id: str, status: str, *, facts: TurnFacts | None = None) -> Head:
     """Seal a turn from its rows as a stray."""
-    sealed = seal.freeze(tx, open_turn.load(tx, turn_id), status)
+    turn = open_turn.load(tx, turn_id)
+    turn.facts = turn.facts | (facts or {})
+    sealed = seal.freeze(tx, turn, status)
     head = heads.lock(tx, head.session_id, timestamps=0)
     seal.mark_stray(tx, head, sealed.id, sealed.begin_seq, sealed.status)
     return heads.flushed(tx, head)

@@ -16,7 +16,7 @@ from ...base import exact_json, ids
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...errors import TurnNotFound, TurnSealed
+from ...errors import TurnNotFound, TurnSealed, TurnStopped
 from ...model import Usage
 from .. import facts as turn_facts
 from .. import metadata, rows
@@ -235,8 +235,15 @@ def sealed_error(tx: Tx, turn_id: str) -> TurnSealed | TurnNotFound:
     turn = rows.turn.one(tx, turn=turn_id)
     if turn is None:
         return TurnNotFound(turn_id)
-    status = turn.status if turn.sealed_at is not None else f"{turn.status}, taken over by another writer"
-    return TurnSealed(turn_id, status)
+    if turn.sealed_at is None:
+        return TurnSealed(turn_id, f"{turn.status}, taken over by another writer")
+    return sealed(turn_id, turn.status, turn_facts.read(turn.facts_json, turn_id))
+
+
+def sealed(turn_id: str, status: str, facts: TurnFacts) -> TurnSealed:
+    """The refusal of what comes after the seal; it says if somebody stopped the turn."""
+    why = facts.get("stopped")
+    return TurnSealed(turn_id, status) if why is None else TurnStopped(turn_id, why)
 
 
 # ---------------------------------------------------------------- from the rows again

@@ -97,7 +97,7 @@ class TurnOptions:
 
     @staticmethod
     def standing(tx: Tx, session_id: str) -> Standing:
-        row = rows.standing.one(tx, session=session_id)
+        row = rows.session_standing.one(tx, session=session_id)
         return Standing(None, None, None) if row is None else Standing(*row)
 
     def say_in(self, messages: Iterable[NewMessage], standing: Standing) -> None:

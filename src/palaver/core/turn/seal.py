@@ -120,6 +120,8 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, beside: Sequence[LooseMessage] =
     _fill_response(tx, turn)
     if beside:
         foreign_entries.take(tx, turn, beside)
+    if turn.thread.jump is None and turn.parent_id is not None:  # the parent may have been filled since
+        turn.thread = thread_of(tx, turn.parent_id)
     tools = open_turn.tools_listed(tx, turn.id) if beside else _tools_of(turn)
     jump = jumps.of_child(tx, turn.parent_id, turn.thread.depth, turn.thread.jump)
     thread = _thread(turn.thread, turn.kind, turn.entries, turn.usage, tools, jump)

@@ -80,7 +80,9 @@ def of_metadata(tx: Tx, session_id: str, turn_id: str, message_id: str, usage: U
         add(tx, session_id, usage, source=METADATA, turn_id=turn_id, message_id=message_id, model=model)
 
 
-def of_messages(tx: Tx, session_id: str, turn_id: str, found: Iterable[tuple[str, Usage]], model: Any = None) -> None:
+def of_messages(
+    tx: Tx, session_id: str, turn_id: str | None, found: Iterable[tuple[str, Usage]], model: Any = None
+) -> None:
     """Of answers that came whole, each with its id."""
     for message_id, usage in found:
         add(tx, session_id, usage, source=METADATA, turn_id=turn_id, message_id=message_id, model=model)

@@ -21,7 +21,7 @@ from ...model import Usage
 from .. import damage, metadata, rows
 from ..read import previews
 from ..turn import open_turn, response
-from . import records
+from . import filling, records
 from .lineage import Lineage, View
 from .rules import Sums, total_tokens
 
@@ -137,6 +137,28 @@ def usage_in(text: str) -> Usage:
 def usage_in_our_words(text: str) -> Usage:
     """The same, as it was read before the words of others were known."""
     return (Usage.from_metadata(damage.parsed(text)) if '"usage"' in text else None) or Usage()
+
+
+def columns(turn_id: str) -> Repair:
+    """What follows from a turn's facts, parts and parent. The parent's are right by now."""
+
+    def repair(locked: Locked) -> None:
+        row = records.unfilled_turn.one(locked.tx, turn=turn_id)
+        if row is not None:
+            filling.write(locked.tx, row)
+
+    return repair
+
+
+def usage(turn_id: str) -> Repair:
+    """A turn's counts are the sums of its usage rows."""
+
+    def repair(locked: Locked) -> None:
+        found = locked.tx.one(Q.usage_sum_of_turn, turn=turn_id)
+        if found is not None and None not in found:
+            locked.tx.defer(Q.set_turn_tokens, turn=turn_id, **Usage(*found).columns())
+
+    return repair
 
 
 def preview(locked: Locked) -> None:

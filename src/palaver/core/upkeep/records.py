@@ -97,6 +97,71 @@ class TurnBesideParentRow(Row):
     facts_json: str
 
 
+class UnfilledRow(Row):
+    id: str
+    session_id: str
+    parent_id: str | None
+    depth: int
+    kind: str
+    sealed_at: int | None
+    facts_json: str
+
+
+class FilledTurnRow(Row):
+    """A turn beside the columns that are copies."""
+
+    id: str
+    session_id: str
+    parent_id: str | None
+    depth: int
+    kind: str
+    sealed_at: int | None
+    facts_json: str
+    jump: str | None
+    thread_results: int | None
+    thread_calls: int | None
+    model: str | None
+    provider: str | None
+    role: str | None
+    persona: str | None
+    workspace: str | None
+    mode: str | None
+    toolset: str | None
+    prompt_digest: str | None
+    finish: str | None
+    error_code: str | None
+    source_event: str | None
+
+    def unfilled(self) -> UnfilledRow:
+        return UnfilledRow(
+            self.id, self.session_id, self.parent_id, self.depth, self.kind, self.sealed_at, self.facts_json
+        )
+
+
+class UsageSumsRow(Row):
+    """What a turn's columns say, and what its usage rows add up to."""
+
+    turn_id: str
+    id: str | None
+    session_id: str | None
+    input_tokens: int
+    output_tokens: int
+    reasoning_tokens: int
+    cache_read: int
+    cache_write: int
+    input: int
+    output: int
+    reasoning: int
+    read_sum: int
+    write_sum: int
+
+    def stored(self) -> tuple[int, ...]:
+        return (self.input_tokens, self.output_tokens, self.reasoning_tokens, self.cache_read, self.cache_write)
+
+    def right(self) -> tuple[int, ...]:
+        return (self.input, self.output, self.reasoning, self.read_sum, self.write_sum)
+
+
 class StoredEntryRow(Row):
     """An entry beside the row it is about. `size` is None where that is gone, `stored` where it is large."""
 
@@ -241,6 +306,10 @@ journal = Select("read_journal", JournalRow)
 streaming_response = Select("streaming_response", StreamingResponseRow)
 streamed_part = Select("streamed_part", StreamedPartRow)
 turn_edges = Select("turn_edges", TurnEdgeRow)
+unfilled = Select("unfilled_turns", UnfilledRow)
+unfilled_turn = Select("unfilled_turn", UnfilledRow)
+filled_turns = Select("filled_turns", FilledTurnRow)
+usage_sums = Select("usage_sums_of_turns", UsageSumsRow)
 turns_beside_parents = Select("turns_beside_parents", TurnBesideParentRow)
 stored_entries = Select("stored_lines", StoredEntryRow)
 sessions_beside_heads = Select("all_sessions", SessionBesideHeadRow)

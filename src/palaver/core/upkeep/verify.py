@@ -17,7 +17,7 @@ from ...db.queries import Q
 from ...model import Problem
 from .. import damage
 from ..damage import parsed
-from . import mending, proofs, records, rules, standing, windows
+from . import columns, mending, proofs, records, rules, standing, windows
 from .findings import Finding, wrong
 from .lineage import Lineage
 
@@ -67,6 +67,7 @@ def _edges(tx: Tx) -> Iterator[records.TurnEdgeRow]:
 def _findings(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]:
     yield from proofs.prove(tx, lineage, lambda count: progress(count, 0))
     yield from standing.compare(tx, lineage, lambda count: progress(len(lineage), count))
+    yield from columns.compare(tx)
     yield from _rows(tx, lineage)
 
 

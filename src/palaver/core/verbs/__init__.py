@@ -27,6 +27,7 @@ __all__ = [
     "rules",
     "session_usage",
     "siblings",
+    "stop",
 ]
 
 TYPE_CHECKING = False
@@ -50,6 +51,7 @@ if TYPE_CHECKING:
         rules,
         session_usage,
         siblings,
+        stop,
     )
 else:
     _CORE = __name__.rpartition(".")[0]

@@ -65,7 +65,7 @@ def _begin(tx: Tx, head: Head, given: NewTurn, standing: Standing, facts: TurnFa
         usage = sum((usage for _, usage in found), NOTHING)
         counting.refuse_overflow(tx, head.session_id, turn.thread, NOTHING, usage)
         seal.add_usage(tx, head.session_id, usage)
-        usage_rows.of_messages(tx, head.session_id, turn.id, found, facts.get("model"))
+        usage_rows.of_messages(tx, head.session_id, None, found, facts.get("model"))  # not of the turn's response
     if options.trigger is not None:
         triggers.deliver(tx, head.session_id, turn.id, options.trigger, triggers.payload(given.messages))
     return turn

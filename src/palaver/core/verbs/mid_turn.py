@@ -84,6 +84,9 @@ def _take_back(tx: Tx, turn: OpenTurn, events: list[tuple[object, ...]]) -> None
     if not turn.told and turn.usage != NOTHING:  # tokens that streamed in move on with their step
         left = token_usage.from_metadata(exact_json.parse(turn.given_metadata)) or NOTHING
         response.count_usage(tx, turn, left, turn.cost)
+        if turn.response_id is not None and left == NOTHING:
+            tx.defer(Q.drop_metadata_usage, message=turn.response_id)
+            turn.counted = None
     kept = [entry for entry in turn.entries if not (entry.kind == "result" and entry.ref in gone)]
     if len(kept) < len(turn.entries):
         turn.drop_entries(tx)

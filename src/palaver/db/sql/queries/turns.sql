@@ -40,7 +40,8 @@ UPDATE turns SET response_id = :response WHERE id = :turn AND sealed_at IS NULL 
 -- Its chunks are trimmed a little later, unless there are none, or the store keeps everything.
 UPDATE turns SET status = :status, owner = NULL, sealed_at = :now, digest = :digest, thread_tokens = :thread_tokens,
        thread_messages = :thread_messages, facts_json = :facts, thread_results = :thread_results,
-       thread_calls = :thread_calls, {set_fact_columns},
+       thread_calls = :thread_calls, jump = CASE WHEN CAST(:thread_calls AS INTEGER) IS NULL THEN NULL ELSE jump END,
+       {set_fact_columns},
        live = CASE WHEN :chunks = 0 OR EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full')
               THEN 0 ELSE 1 END
  WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
@@ -123,3 +124,14 @@ SELECT parent_id FROM turns WHERE id = :turn;
 -- name: parent_and_seal
 -- Of a turn that has, or had, a place in the tree: not of a queued message.
 SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;
+
+-- name: unfilled_turns
+SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns
+ WHERE jump IS NULL ORDER BY depth, id LIMIT :limit;
+
+-- name: unfilled_turn
+SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns WHERE id = :turn;
+
+-- name: fill_turn
+UPDATE turns SET jump = :jump, thread_results = :thread_results, thread_calls = :thread_calls, {set_fact_columns}
+ WHERE id = :turn;

@@ -18,6 +18,9 @@ UPDATE usage SET input = :input, output = :output, reasoning = :reasoning, cache
 -- The metadata of a message wins over what was told of it before.
 DELETE FROM usage WHERE message_id = :message AND source = 'turn';
 
+-- name: drop_metadata_usage
+DELETE FROM usage WHERE message_id = :message AND source = 'metadata';
+
 -- name: change_usage
 UPDATE usage SET input = :input, output = :output, reasoning = :reasoning, cache_read = :cache_read,
        cache_write = :cache_write, cost_reported = :cost_reported, cost_computed = :cost_computed, price = :price, at = :at
@@ -41,11 +44,20 @@ SELECT u.input, u.output, u.cache_read, u.cache_write
 
 -- name: usage_sums_of_turns
 -- For verify: what the rows of each turn add up to, beside its columns.
-SELECT t.id, t.session_id, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write, t.cost_usd,
-       s.input, s.output, s.reasoning, s.cache_read_sum, s.cache_write_sum, s.cost
-  FROM (SELECT turn_id, sum(input) AS input, sum(output) AS output, sum(reasoning) AS reasoning,
-               sum(cache_read) AS cache_read_sum, sum(cache_write) AS cache_write_sum,
-               sum(coalesce(cost_reported, 0)) AS cost
-          FROM usage WHERE turn_id > :after GROUP BY turn_id ORDER BY turn_id LIMIT :limit) s
-  LEFT JOIN turns t ON t.id = s.turn_id
- ORDER BY s.turn_id;
+SELECT u.turn_id, t.id, t.session_id, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write,
+       CAST(sum(u.input) AS INTEGER) AS input, CAST(sum(u.output) AS INTEGER) AS output,
+       CAST(sum(u.reasoning) AS INTEGER) AS reasoning, CAST(sum(u.cache_read) AS INTEGER) AS read_sum,
+       CAST(sum(u.cache_write) AS INTEGER) AS write_sum
+  FROM usage u LEFT JOIN turns t ON t.id = u.turn_id
+ WHERE u.turn_id > :after
+ GROUP BY u.turn_id, t.id ORDER BY u.turn_id LIMIT :limit;
+
+-- name: usage_sum_of_turn
+SELECT CAST(sum(input) AS INTEGER), CAST(sum(output) AS INTEGER), CAST(sum(reasoning) AS INTEGER),
+       CAST(sum(cache_read) AS INTEGER), CAST(sum(cache_write) AS INTEGER)
+  FROM usage WHERE turn_id = :turn;
+
+-- name: set_turn_tokens
+UPDATE turns SET input_tokens = :input, output_tokens = :output, reasoning_tokens = :reasoning,
+       cache_read = :cache_read, cache_write = :cache_write
+ WHERE id = :turn;

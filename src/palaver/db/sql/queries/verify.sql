@@ -129,3 +129,7 @@ SELECT metadata_json FROM chat_messages
 UPDATE chat_sessions SET prompt_tokens = :input, completion_tokens = :output, reasoning_tokens = :reasoning,
        cache_read = :cache_read, cache_write = :cache_write, total_tokens = :total
  WHERE id = :session;
+
+-- name: filled_turns
+SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json, jump, thread_results, thread_calls, {facts}
+  FROM turns WHERE id >= :after ORDER BY id LIMIT :limit;
