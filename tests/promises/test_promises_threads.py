@@ -87,7 +87,9 @@ def test_promise_038_a_thread_key_names_one_turn(store: palaver.Store) -> None:
         with pytest.raises(palaver.AliasTaken) as taken:
             taker.alias("nice-key", "thread_key", turn=turn_id)
         assert taken.value.session_id == session.id
-    other.alias("nice-key", "label")  # unique per namespace
+    with pytest.raises(palaver.AliasTaken):
+        other.alias("nice-key", "label")  # find("nice-key") is one session, in whatever namespace
+    assert store.sessions.turn_of("nice-key").id == first
     keys = query(store.path, "SELECT name, session_id, turn_id FROM aliases WHERE namespace = 'thread_key'")
     assert keys == [("nice-key", session.id, first)]
 

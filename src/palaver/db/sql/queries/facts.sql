@@ -15,6 +15,14 @@ INSERT INTO session_facts (name, value, created_at, session_id)
 SELECT f.name, f.value, :at, :session FROM session_facts f
  WHERE f.session_id = :origin AND (:goes_on = 1 OR f.name NOT IN ('task', 'routing_key'));
 
+-- name: facts_of_another_time
+-- Of `verify`: rows that do not have their session's created_at.
+SELECT name FROM session_facts WHERE session_id = :session AND created_at <> :at ORDER BY name;
+
+-- name: restamp_facts
+UPDATE session_facts SET created_at = (SELECT s.created_at FROM chat_sessions s WHERE s.id = :session)
+ WHERE session_id = :session;
+
 -- name: count_fact
 -- How many sessions have it, up to so many.
 SELECT count(*) FROM (SELECT 1 FROM session_facts f WHERE f.name = :name AND f.value = :value LIMIT :most) AS few;
@@ -23,7 +31,7 @@ SELECT count(*) FROM (SELECT 1 FROM session_facts f WHERE f.name = :name AND f.v
 -- The session has all that are given; a place that is empty asks for nothing. By the whole key: no engine can then read
 -- everything that has the fact.
 (CAST(:name_a AS TEXT) IS NULL OR NOT EXISTS (
-       SELECT 1 FROM (VALUES (CAST(:name_a AS TEXT), CAST(:value_a AS TEXT)), (:name_b, :value_b), (:name_c, :value_c), (:name_d, :value_d),
+       SELECT 1 FROM (VALUES (:name_a, :value_a), (:name_b, :value_b), (:name_c, :value_c), (:name_d, :value_d),
                       (:name_e, :value_e), (:name_f, :value_f), (:name_g, :value_g), (:name_h, :value_h),
                       (:name_i, :value_i), (:name_j, :value_j), (:name_k, :value_k), (:name_l, :value_l)) AS w
         WHERE w.column1 IS NOT NULL AND NOT EXISTS (
