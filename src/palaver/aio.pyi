@@ -337,6 +337,8 @@ class AsyncSessions(Async):
         workspace: str | None = None,
         parent: AsyncSession | str | None = None,
         archived: bool = False,
+        deleted: bool = False,
+        waiting: bool = False,
         order: str = "updated",
         limit: int = 50,
         after: str | None = None,
@@ -394,10 +396,16 @@ class AsyncToolCall(Async):
     def id(self) -> str: ...
     @property
     def name(self) -> str: ...
+    @property
+    def input(self) -> Any: ...
+    @property
+    def approved(self) -> bool | None: ...
     async def output(self, value: Any, *, preliminary: bool = False) -> None:
         """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open."""
     async def error(self, text: str) -> None:
         """Why the tool failed, as the model is to read it."""
+    async def deny(self) -> None:
+        """It may not run: the model is told so, with the reason that came with the answer."""
     async def ask(self) -> None:
         """Ask a person whether it may run: leave the block, and the turn waits. `turn.resolve(call.id, approved=…)` is
         the answer, on what `session.resume(turn.id)` gives, in any process."""
@@ -443,6 +451,9 @@ class AsyncTurn(Async):
         """A file that the model made: its bytes, or its address (a URL)."""
     async def step(self) -> None:
         """The model is called again: what follows is another step."""
+    async def calls(self) -> list[AsyncToolCall]:
+        """The tool calls that have no result yet, with their input and whether they may run: for who goes on with a
+        turn after a resume."""
     async def usage(
         self,
         told: Any = None,

@@ -18,7 +18,7 @@ from .model import Page, SessionInfo, TurnInfo
 from .session import Session, check_workspace
 
 _OPTIONS = "workspace model title metadata parent relation tool_call_id facts"  # of a new session
-_FILTERS = "agent workspace parent archived order limit after facts"
+_FILTERS = "agent workspace parent archived deleted waiting order limit after facts"
 
 
 class Sessions:
@@ -114,6 +114,8 @@ class Sessions:
         workspace: str | None = None,
         parent: Session | str | None = None,
         archived: bool = False,
+        deleted: bool = False,
+        waiting: bool = False,
         order: str | None = None,
         limit: int = 50,
         after: str | None = None,
@@ -122,14 +124,17 @@ class Sessions:
     ) -> Page:
         """Newest first: by last update, or by creation (order="created"), where rows never move. By facts (`project`,
         `user` …, others in `facts`) it goes by creation, unless order="updated" is asked for. Go through it for all of
-        them, page by page, or take its `sessions` and give its `next` as `after`; `parent` lists what came from there,
-        `archived=True` includes those too."""
-        arguments.flag("archived", archived)
+        them, page by page, or take its `sessions` and give its `next` as `after`. `parent` lists what came from there;
+        `archived=True` includes those too; `waiting=True`: only those in which a turn waits for an answer.
+        `deleted=True`: those that were deleted and no others, the last one first."""
+        for name, flag in (("archived", archived), ("deleted", deleted), ("waiting", waiting)):
+            arguments.flag(name, flag)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after), ("order", order)):
             arguments.text_or_none(label, text)
         arguments.whole("limit", limit, least=1, most=10_000)
         asked = _asked_for(session_facts.given("list", named, facts, _FILTERS))
-        wanted = session_list.Wanted(agent, workspace, _id_of(parent), archived, asked, order, limit)
+        which = session_list.Which(archived, deleted, waiting)
+        wanted = session_list.Wanted(agent, workspace, _id_of(parent), which, asked, order, limit)
         return self._page(wanted, after)
 
     def _page(self, wanted: session_list.Wanted, after: str | None) -> Page:

@@ -14,11 +14,17 @@ class ToolCall:
 
     id: str
     name: str
+    input: Any
+    approved: bool | None  # None: nobody was asked, or nobody has answered yet
 
-    def __init__(self, turn: palaver.Turn, call_id: str, name: str) -> None:
+    def __init__(
+        self, turn: palaver.Turn, call_id: str, name: str, input: Any = None, approved: bool | None = None
+    ) -> None:
         self._turn = turn
         self.id = call_id
         self.name = name
+        self.input = input
+        self.approved = approved
 
     def __repr__(self) -> str:
         return f"<ToolCall {self.name} {self.id}>"
@@ -33,6 +39,10 @@ class ToolCall:
         """Why the tool failed, as the model is to read it."""
         said = arguments.text("text", text)
         self._turn.write({"type": "tool-output-error", "toolCallId": self.id, "errorText": said})
+
+    def deny(self) -> None:
+        """It may not run: the model is told so, with the reason that came with the answer."""
+        self._turn.write({"type": "tool-output-denied", "toolCallId": self.id})
 
     def ask(self) -> None:
         """Ask a person whether it may run: leave the block, and the turn waits. `turn.resolve(call.id, approved=…)` is

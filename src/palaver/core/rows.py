@@ -319,6 +319,18 @@ class SourceRow(Row):
     preview: str | None
 
 
+class ChildRow(Row):
+    session_id: str
+    relation: str
+    turn_id: str | None
+    origin_turn: str | None
+    origin_call: str | None
+    agent: str
+    title: str | None
+    preview: str | None
+    depth: int | None
+
+
 class AliasRow(Row):
     session_id: str
     turn_id: str | None
@@ -396,6 +408,7 @@ session_columns = Select("session_columns", ColumnsRow)
 facts_of_session = Select("facts_of_session", FactRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
+children_of = Select("children_of", ChildRow)
 alias = Select("find_alias", AliasRow)
 aliases_of = Select("aliases_of", NameRow)
 

@@ -166,6 +166,35 @@ class Hands(Group):
         assert kinds == ["step-start", "tool-rm", "step-start", "text"]
         assert (session.path()[-1].status, session.path()[-1].finish) == ("completed", "stop")
 
+    def test_who_goes_on_after_a_resume_finds_the_calls_that_are_open(self, session: Session) -> None:
+        with session.turn("Clean up.") as turn:
+            turn.tool("rm", {"path": "x"}, id="c-1").ask()
+            turn.tool("rm", {"path": "y"}, id="c-2").ask()
+            turn.tool("ls", id="c-3").output([])
+        with session.resume(turn.id) as again:
+            again.resolve("c-1", approved=True)
+            again.resolve("c-2", approved=False, reason="not that one")
+            first, second = again.calls()
+            assert (first.id, first.name, first.input, first.approved) == ("c-1", "rm", {"path": "x"}, True)
+            assert (second.id, second.approved) == ("c-2", False)
+            first.output("gone")
+            second.deny()
+            assert again.calls() == []
+            again.text("One is gone.")
+        states = [part["state"] for part in session.messages()[1]["parts"] if part["type"].startswith("tool-")]
+        assert (states, turn.id) == (["output-available", "output-denied", "output-available"], session.path()[-1].id)
+
+    def test_a_seal_by_hand_ends_what_was_said_as_leaving_does(self, session: Session) -> None:
+        turn = session.turn("Hello?")
+        turn.text("Hi.")
+        turn.seal()
+        assert session.messages()[1]["parts"][-1] == {"type": "text", "text": "Hi.", "state": "done"}
+        assert session.path()[-1].finish == "stop"
+        turn = session.turn("And?")
+        turn.tool("look", id="c-1")
+        turn.seal()
+        assert session.messages()[3]["parts"][-1]["errorText"] == "interrupted"
+
     def test_after_a_resume_the_open_text_goes_on(self, session: Session) -> None:
         turn = session.turn("Tell me.")
         turn.text("Once upon ")

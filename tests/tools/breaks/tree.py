@@ -109,7 +109,9 @@ def lists_show_archived_sessions() -> None:
     from palaver.core.read import session_list
 
     page = session_list.page
-    session_list.page = lambda tx, wanted, after: page(tx, wanted._replace(archived=True), after)
+    session_list.page = lambda tx, wanted, after: page(
+        tx, wanted._replace(which=wanted.which._replace(archived=True)), after
+    )
 
 
 @planted

@@ -20,8 +20,17 @@ _FAR = 2**62
 _FEW = 1_000  # sessions that are sorted; of more, the list by update is walked
 _PLACES = "abcdefghijkl"  # of facts in a statement
 assert len(_PLACES) == MOST_IN_A_LIST
+_NOWHERE: dict[str, str | None] = {f"{column}_{place}": None for place in _PLACES for column in ("name", "value")}
 
 Fact = tuple[str, str]
+
+
+class Which(NamedTuple):
+    """Archived ones too; those that were deleted, and no others; those in which a turn waits for an answer."""
+
+    archived: bool = False
+    deleted: bool = False
+    waiting: bool = False
 
 
 class Wanted(NamedTuple):
@@ -30,7 +39,7 @@ class Wanted(NamedTuple):
     agent: str | None
     workspace: str | None
     parent: str | None
-    archived: bool
+    which: Which
     facts: list[Fact]
     order: str | None
     limit: int
@@ -42,6 +51,8 @@ class Wanted(NamedTuple):
     @property
     def cursor_kind(self) -> str:
         """A cursor is good for lists of its kind: those whose rows come in the same order."""
+        if self.which.deleted:
+            return "deleted"
         if not self.is_by_creation:
             return "updated"
         return "fact" if self.facts else "created"
@@ -60,7 +71,8 @@ def page(tx: Tx, wanted: Wanted, after: str | None) -> Page:
         agent=wanted.agent,
         workspace=wanted.workspace,
         parent=wanted.parent,
-        archived=int(wanted.archived),
+        archived=int(wanted.which.archived),
+        waiting=int(wanted.which.waiting),
         before_at=before_at,
         before_id=before_id,
         limit=wanted.limit + 1,
@@ -74,6 +86,8 @@ def page(tx: Tx, wanted: Wanted, after: str | None) -> Page:
 
 def _way(tx: Tx, wanted: Wanted) -> tuple[Query, Fact | None, list[Fact]]:
     """The statement, the fact that drives it (if one does), and those that each row must have beside it."""
+    if wanted.which.deleted:
+        return Q.list_deleted, None, wanted.facts
     if wanted.parent is not None:
         return (Q.list_by_parent_created if wanted.is_by_creation else Q.list_by_parent), None, wanted.facts
     if wanted.facts:
@@ -105,9 +119,10 @@ def _count(tx: Tx, fact: Fact) -> int:
 
 
 def _in_places(facts: list[Fact]) -> dict[str, str | None]:
-    given: dict[str, str | None] = {}
-    for number, place in enumerate(_PLACES):
-        given[f"name_{place}"], given[f"value_{place}"] = facts[number] if number < len(facts) else (None, None)
+    """As the statements name them; places that are left over are empty."""
+    given = _NOWHERE.copy()
+    for place, (name, value) in zip(_PLACES, facts, strict=False):
+        given[f"name_{place}"], given[f"value_{place}"] = name, value
     return given
 
 
@@ -117,7 +132,8 @@ def _in_places(facts: list[Fact]) -> dict[str, str | None]:
 def _cursor(last: SessionInfo, wanted: Wanted) -> str:
     from base64 import urlsafe_b64encode  # when there is a page more: most lists end before
 
-    at = last.created_at if wanted.is_by_creation else last.updated_at
+    times = {"updated": last.updated_at, "deleted": last.deleted_at}
+    at = times.get(wanted.cursor_kind, last.created_at)
     at = at or _FAR - 1  # what is no time sorts before all that have one
     return urlsafe_b64encode(f"{wanted.cursor_kind} {at} {last.id}".encode()).decode()
 

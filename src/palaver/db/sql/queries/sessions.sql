@@ -41,6 +41,8 @@ s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
 -- snippet: is_listed
 s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
+   AND (:waiting = 0 OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL
+                                  AND w.status = 'waiting'))
 
 -- snippet: newest_first
 ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
@@ -114,6 +116,13 @@ SELECT coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h
 
 -- name: offspring_of
 SELECT c.id FROM ({children}) c ORDER BY c.id;
+
+-- name: children_of
+-- The sessions that came from one: where their heads stand, and by which call of which turn they were spawned.
+SELECT h.session_id, h.relation, h.turn_id, h.origin_turn, h.origin_call, s.agent, h.title, h.preview, t.depth
+  FROM heads h JOIN chat_sessions s ON s.id = h.session_id LEFT JOIN turns t ON t.id = h.turn_id
+ WHERE h.origin_id = :session AND h.deleted_at IS NULL
+ ORDER BY s.created_at, h.session_id;
 
 -- name: session_stamps
 SELECT s.metadata_json, s.archived_at, h.deleted_at FROM chat_sessions s

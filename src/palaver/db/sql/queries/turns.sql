@@ -127,7 +127,7 @@ SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;
 
 -- name: unfilled_turns
 SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns
- WHERE jump IS NULL ORDER BY depth, id LIMIT :limit;
+ WHERE jump IS NULL AND depth >= 0 ORDER BY depth, id LIMIT :limit;
 
 -- name: unfilled_turn
 SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns WHERE id = :turn;
