@@ -204,6 +204,9 @@ class Facts(Group):
             assert set(titles(store.sessions.list(project="x", order=order))) == {"child", "parent"}
             everything = store.sessions.list(project="x", order=order, archived=True)
             assert set(titles(everything)) == {"archived", "child", "parent"}
+        assert titles(store.sessions.list(project="x", deleted=True)) == ["deleted"]
+        assert titles(store.sessions.list(project="y", deleted=True)) == []
+        assert titles(store.sessions.list(project="x", waiting=True)) == []
         child.update(project=None)
         assert titles(store.sessions.list(project="x")) == ["parent"]
 

@@ -348,6 +348,9 @@ class Sessions(Group):
         helper.archive()
         assert names(store.sessions.list(parent=second)) == ["third"]
         assert set(names(store.sessions.list(parent=second, archived=True))) == {"helper", "third"}
+        third.delete()
+        assert names(store.sessions.list(parent=second, deleted=True)) == ["third"]
+        assert names(store.sessions.list(parent=session, deleted=True)) == []
 
     # ------------------------------------------------------------ sub-agents
 

@@ -106,6 +106,18 @@ SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
    AND {has_facts}
  {last_made_first};
 
+-- name: list_deleted
+-- What was deleted, the last one first; a husk (revision 0) was on no list before. `delete` stamps the archive, too.
+SELECT s.*, {marks} FROM session_rows s
+ WHERE s.archived_at IS NOT NULL
+   AND s.deleted_at <= :before_at AND (s.deleted_at < :before_at OR s.id < :before_id)
+   AND s.revision > 0
+   AND {of_agent_and_workspace}
+   AND (CAST(:parent AS TEXT) IS NULL OR s.id IN ({children}))
+   AND {has_facts}
+ ORDER BY s.deleted_at DESC, s.id DESC
+ LIMIT :limit;
+
 -- name: fork_source
 SELECT s.agent, s.workspace_root, s.model_json, h.preview FROM chat_sessions s JOIN heads h ON h.session_id = s.id
  WHERE s.id = :session;
