@@ -24,9 +24,10 @@ def test_a_list_is_gone_through_to_its_end(path: str) -> None:
     async def look() -> None:
         async with await aio.open(path) as store:
             made = await make(store, 5)
-            wanted = store.sessions.list(agent="coder", order="created", limit=2)
+            wanted = store.sessions.list(agent="coder", order="created")
             assert [info.id async for info in wanted] == made
             assert [info.id async for info in wanted] == made, "again from its beginning"
+            assert [info.id async for info in store.sessions.list(agent="coder", order="created", limit=2)] == made[:2]
 
     run(look())
 
@@ -34,13 +35,15 @@ def test_a_list_is_gone_through_to_its_end(path: str) -> None:
 def test_an_awaited_list_is_a_page_and_goes_on_from_there(path: str) -> None:
     async def look() -> None:
         async with await aio.open(path) as store:
-            made = await make(store, 5)
+            made = await make(store, 70)
             first = await store.sessions.list(agent="coder", order="created", limit=2)
             assert [info.id for info in first.sessions] == made[:2] and first.next is not None
             second = await store.sessions.list(agent="coder", order="created", limit=2, after=first.next)
             assert [info.id for info in second.sessions] == made[2:4]
-            assert [info.id async for info in first] == made
-            assert [info.id async for info in second] == made[2:]
+            assert [info.id async for info in first] == made[:2]
+            whole = await store.sessions.list(agent="coder", order="created")
+            assert len(whole.sessions) == 50
+            assert [info.id async for info in whole] == made
 
     run(look())
 
@@ -67,7 +70,7 @@ def test_no_page_is_read_in_the_thread_of_the_event_loop(path: str, monkeypatch:
         async with await aio.open(path) as store:
             await make(store, 3)
             monkeypatch.setattr(Sessions, "list", noted)
-            assert len([info async for info in store.sessions.list(limit=1)]) == 4
+            assert len([info async for info in store.sessions.list()]) == 4
             assert len([info async for info in store.sessions]) == 4
             assert readers and threading.current_thread() not in readers
 

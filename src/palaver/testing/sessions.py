@@ -349,10 +349,7 @@ class Sessions(Group):
             assert names(store.sessions.list(parent=first, order=order)) == ["second"]
             assert names(store.sessions.list(parent=second, order=order)) == ["helper", "third"]
             assert names(store.sessions.list(parent=second, agent="helper", order=order)) == ["helper"]
-            assert [info.title for info in store.sessions.list(parent=second, order=order, limit=1)] == [
-                "helper",
-                "third",
-            ]
+            assert [info.title for info in store.sessions.list(parent=second, order=order, limit=1)] == ["helper"]
         helper.archive()
         assert names(store.sessions.list(parent=second)) == ["third"]
         assert set(names(store.sessions.list(parent=second, archived=True))) == {"helper", "third"}
