@@ -135,21 +135,21 @@ class Frame(NamedTuple):
 
     def kept(self, found: Sequence[T]) -> Sequence[T]:
         """Without the one that says that there are more."""
-        if len(found) < self.asked.take:
+        if not self.is_over(found):
             return found
         return found[:-1] if self.asked.goes_on else found[1:]
 
-    def window(
-        self, found: Sequence[Any], items: Sequence[T], name: Callable[[T], str], beyond: Beyond = None
-    ) -> Window[T]:
-        """`items` are what is kept of what was found. `beyond`: whether there is something at the low mark or before,
-        and at the high one or behind it, where the marks need not be items themselves."""
-        over, goes_on = len(found) > len(items), self.asked.goes_on
+    def is_over(self, found: Sequence[Any]) -> bool:
+        return len(found) >= self.asked.take
+
+    def window(self, items: Sequence[T], name: Callable[[T], str], *, over: bool, beyond: Beyond = None) -> Window[T]:
+        """`over`: there are more in the direction that was gone. `beyond`: whether there is something at the low mark or
+        before, and at the high one or behind it, where the marks need not be items themselves."""
         is_before, is_after = beyond or (not self.low.is_start, not self.high.is_end)
         before, after = None, None
-        if is_before or (over and not goes_on):
+        if is_before or (over and not self.asked.goes_on):
             before = name(items[0]) if items else self.high.name
-        if is_after or (over and goes_on):
+        if is_after or (over and self.asked.goes_on):
             after = name(items[-1]) if items else self.low.name
         return Window(items, before, after)
 
