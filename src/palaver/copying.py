@@ -28,6 +28,12 @@ from .session import Session
 from .store import Store
 
 _PAGE = 1_000
+_COUNTED = {
+    "messages": Q.count_messages,
+    "turns": Q.count_turns,
+    "usage rows": Q.count_usage,
+    "facts": Q.count_facts,
+}
 _BROKEN = "it cannot be read whole at the source"
 _WHO = "SELECT current_database(), current_schema(), pg_postmaster_start_time()::text"
 
@@ -216,10 +222,10 @@ def _standing(tx: Tx, session_id: str) -> tuple[bool, dict[str, Any]]:
         return False, {}
     head = rows.head.one(tx, session=session_id)
     turn = rows.turn.one(tx, turn=head.turn_id) if head else None
-    (messages,) = tx.one(Q.count_messages, session=session_id) or (0,)
-    (turns,) = tx.one(Q.count_turns, session=session_id) or (0,)
-    digest = turn.digest if turn else None
-    return is_husk(*found), {"digest": digest, "revision": found.revision, "messages": messages, "turns": turns}
+    compared = {"digest": turn.digest if turn else None, "revision": found.revision}
+    for what, query in _COUNTED.items():
+        (compared[what],) = tx.one(query, session=session_id) or (0,)
+    return is_husk(*found), compared
 
 
 def _said(value: Any) -> str:

@@ -44,8 +44,45 @@ def fill(store: palaver.Store) -> dict[str, str]:
     with main.turn("second question", model="acme/small") as turn:
         answer(turn, "second answer")
     found = {"main": main.id, **_siblings(main), **_races(store), **_names(store, main), **_odd(store)}
-    found |= _deleted(store)
+    found |= _deleted(store) | _counted(store)
     return found
+
+
+def _counted(store: palaver.Store) -> dict[str, str]:
+    """Facts, tools, settings, usage by response, a summary, a queue, and an end."""
+    counted = store.sessions.create("coder", title="Counted")
+    tools = [{"name": "run", "input_schema": {"type": "object"}}, "read"]
+    manner = {"role": "reviewer", "persona": "grumpy", "mode": "plan", "source_event": "push-1"}
+    with counted.turn("how much?", tools=tools, settings={"temperature": 0.10}, **manner) as turn:
+        turn.write({"type": "start"})
+        turn.write({"type": "tool-input-available", "toolCallId": "call-2", "toolName": "run", "input": {}})
+        turn.write({"type": "tool-output-available", "toolCallId": "call-2", "output": 1})
+        turn.usage(input=7, output=2, cost_usd=0.5, key="resp-1", model="acme/large")
+        turn.usage(input=3, key="resp-2")
+    told = {"usage": {"input": 1, "output": 1}}
+    counted.commit(["again", {"role": "assistant", "metadata": told, "parts": [{"type": "text", "text": "twice"}]}])
+    counted.add_usage({"inputTokens": 4}, computed_usd=0.125, price="list 1", source="title", key="resp-3")
+    counted.compact("They counted.", keep_from=counted.path()[1].id, tokens_before=12)
+    counted.prune(keep=0)
+    counted.enqueue("later", id="q-1", model="acme/large")
+    counted.enqueue("fired", id="q-2", trigger={"source": "hook", "delivery_id": "d-1", "fired_at": 1})
+    claimed = counted.claim("q-2", settings={"temperature": 1})
+    assert claimed is not None
+    with claimed:
+        answer(claimed, "fired answer")
+    add_facts(store.path, counted.id, source="cli", project="palaver")
+    counted.end("all counted")
+    return {"counted": counted.id}
+
+
+def add_facts(path: str, session_id: str, **facts: str) -> None:
+    db = apsw.Connection(path)
+    for name, value in facts.items():
+        db.execute(
+            "INSERT INTO session_facts SELECT ?, ?, created_at, id FROM chat_sessions WHERE id = ?",
+            (name, value, session_id),
+        )
+    db.close()
 
 
 def _siblings(main: palaver.Session) -> dict[str, str]:

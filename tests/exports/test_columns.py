@@ -9,7 +9,7 @@ import pytest
 
 from palaver.exports import tables
 
-FORMAT_1 = {
+FORMAT = {
     "chat_sessions": """
         id text, agent text, workspace_root text?, model_json json, parent_id text?, parent_message_id text?,
         permissions_json json, metadata_json object, prompt_tokens int, completion_tokens int, reasoning_tokens int,
@@ -18,7 +18,8 @@ FORMAT_1 = {
     "heads": """
         session_id text, turn_id text?, prev_turn_id text?, revision count, event_seq count, events_floor count,
         last_at count, looked_at count, relation text, origin_id text?, origin_turn text?, origin_call text?,
-        scope_json json, title text?, preview text?, deleted_at count?""",
+        scope_json json, title text?, preview text?, deleted_at count?, ended_at count?, end_reason text?,
+        last_message_at count?""",
     "reflog": """
         session_id text, seq count, kind text, turn_id text?, revision count, at int, ref_seq count?, reason text?,
         link hash""",
@@ -39,15 +40,30 @@ FORMAT_1 = {
     "queue": "session_id text, id text, turn_id text, payload hash, queued_at int, claims count",
     "deliveries": "source text, delivery_id text, session_id text, turn_id text, payload hash, at int",
     "pruned": "part_id text, session_id text, at int",
+    "session_facts": "name text, value text, created_at int, session_id text",
+    "usage": """
+        session_id text, n count, turn_id text?, message_id text?, key text?, source text, provider text?, model text?,
+        input count, output count, reasoning count, cache_read count, cache_write count, cost_reported real?,
+        cost_computed real?, price text?, at int""",
     "system_prompts": "digest text, body text, created_at int",
+    "bodies": "digest text, kind text, body json, created_at int",
 }
+SINCE_2 = {"session_facts", "usage", "bodies", "heads.ended_at", "heads.end_reason", "heads.last_message_at"}
 
 
 def test_an_export_has_these_tables_in_this_order() -> None:
-    assert [table.name for table in tables.IN_ORDER] == list(FORMAT_1)
+    assert [table.name for table in tables.IN_ORDER] == list(FORMAT)
 
 
-@pytest.mark.parametrize("name", FORMAT_1)
+@pytest.mark.parametrize("name", FORMAT)
 def test_a_table_of_an_export_has_these_columns(name: str) -> None:
     columns = [f"{one.name} {one.kind}{'?' * one.null}" for one in tables.BY_NAME[name].columns]
-    assert columns == [" ".join(column.split()) for column in FORMAT_1[name].split(",")]
+    assert columns == [" ".join(column.split()) for column in FORMAT[name].split(",")]
+
+
+def test_version_1_has_all_but_what_came_with_version_2() -> None:
+    lacking = {table.name for table in tables.IN_ORDER if table.since == 2}
+    for table in tables.IN_ORDER:
+        if table.since == 1:
+            lacking |= {f"{table.name}.{name}" for name in table.names if name not in table.names_in(1)}
+    assert lacking == SINCE_2

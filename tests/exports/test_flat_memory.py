@@ -53,8 +53,8 @@ print(peak())
 HOARD = """
 from palaver.exports.tables import Table
 kept, checked = [], Table.row
-def row(self, fields):
-    kept.append(checked(self, fields))
+def row(self, fields, *version):
+    kept.append(checked(self, fields, *version))
     return kept[-1]
 Table.row = row
 """

@@ -94,6 +94,67 @@ FORGERIES: list[tuple[str, str, Forge, str]] = [
 ]
 
 
+# of the session that was counted
+COUNTED: list[tuple[str, str, Forge, str]] = [
+    ("usage of another session", "usage", forge(session_id="ses_other"), "belongs to session 'ses_other'"),
+    ("usage of no turn here", "usage", forge(turn_id="trn_nowhere"), "belongs to nothing in this session"),
+    ("usage of no message here", "usage", forge(message_id="msg_nowhere"), "belongs to nothing in this session"),
+    ("a number of usage twice", "usage", forge(n=2), "is there twice"),
+    ("a key of usage twice", "usage", forge(key="resp-2"), "the key 'resp-2' is on two rows of usage"),
+    ("other tokens than its turn has", "usage", forge(input=8), "are not those of its rows of usage"),
+    ("usage before the first", "usage", forge(n=0), "numbered from 1 on"),
+    ("less than nothing", "usage", forge(input=-1), "nothing can have counted to"),
+    ("more than anything", "usage", forge(cache_read=2**53 + 1), "nothing can have counted to"),
+    ("a negative cost", "usage", forge(cost_reported=-0.5), "cost_reported of a row of usage is negative"),
+    ("a computed cost below nothing", "usage", forge(cost_computed=-0.5), "cost_computed of a row of usage"),
+    ("a cost without end", "usage", lambda r: encoded(r).replace(b":0.5,", b":1e999,"), "not a line of an export"),
+    ("usage of nobody's", "usage", forge(source=None), "is text, not null"),
+    ("a fact of another session", "session_facts", forge(session_id="ses_other"), "belongs to session"),
+    ("a fact of another time", "session_facts", forge(created_at=7), "another created_at than its session"),
+    ("a fact without a name", "session_facts", forge(name=""), "a fact has a name"),
+    ("a fact without a value", "session_facts", forge(value=""), "a fact has a value"),
+    ("a name that no index holds", "session_facts", forge(name="n" * 3000), "512 is the most"),
+    ("a value that no index holds", "session_facts", forge(value="v" * 3000), "512 is the most"),
+    ("a name with a bell", "session_facts", forge(name="a\x07b"), "U+0007"),
+    ("a value that is no text", "session_facts", forge(value=7), "is text, not 7"),
+    ("a fact twice", "session_facts", forge(name="source", value="cli"), "is there twice"),
+    ("another body", "bodies", forge(body='{"temperature":2}'), "is not what it is named by"),
+    ("a body that is no JSON", "bodies", forge(body="{"), "is not JSON that can be kept"),
+    ("an end before all time", "heads", forge(ended_at=-1), "nothing can have counted to"),
+]
+
+
+@pytest.mark.parametrize("table, work, why", [f[1:] for f in COUNTED], ids=[f[0] for f in COUNTED])
+def test_a_forged_count_fact_or_body_is_refused(
+    table: str, work: Forge, why: str, source: Source, quick: palaver.Store
+) -> None:
+    group = group_of(source.data, source.ids["counted"])
+    forged = change(group, table, work)
+    assert forged != group
+    refused = take(quick, joined([forged]))[1]
+    assert why in refused[0].why, refused[0].why
+    assert export(quick) == export(quick, [])
+
+
+def test_so_much_usage_that_no_sum_can_hold_it_is_refused(source: Source, quick: palaver.Store) -> None:
+    group = group_of(source.data, source.ids["counted"])
+    place = next(i for i, line in enumerate(group) if b'"table":"usage"' in line)
+    row = json.loads(group[place])
+    many = [encoded(row | {"n": 100 + number, "key": None, "input": 2**53}) for number in range(1_100)]
+    forged = signed([*group[: place + 4], *many, *group[place + 4 :]])
+    assert "more than can be counted" in take(quick, joined([forged]))[1][0].why
+    assert quick.verify() == []
+
+
+def test_a_key_that_is_there_twice_is_refused_at_the_line_of_its_second_row(
+    source: Source, quick: palaver.Store
+) -> None:
+    forged = joined([change(group_of(source.data, source.ids["counted"]), "usage", forge(key="resp-2"))])
+    line = take(quick, forged)[1][0].line
+    row = json.loads(forged.splitlines()[line - 1])
+    assert (row["table"], row["n"], row["key"]) == ("usage", 2, "resp-2")
+
+
 @pytest.mark.parametrize("table, work, why", [f[1:] for f in FORGERIES], ids=[f[0] for f in FORGERIES])
 def test_a_forged_row_is_refused(table: str, work: Forge, why: str, source: Source, target: palaver.Store) -> None:
     group = group_of(source.data, source.ids["main"])

@@ -53,8 +53,14 @@ def never(*_: Any, **__: Any) -> bool:
 
 
 def forged(name: str) -> Callable[[Room], None]:
-    table, work, why = next(f[1:] for f in test_forged.FORGERIES if f[0] == name)
-    return lambda room: test_forged.test_a_forged_row_is_refused(table, work, why, room.source, room.target)
+    for cases, test in (
+        (test_forged.FORGERIES, test_forged.test_a_forged_row_is_refused),
+        (test_forged.COUNTED, test_forged.test_a_forged_count_fact_or_body_is_refused),
+    ):
+        for case, table, work, why in cases:
+            if case == name:
+                return lambda room: test(table, work, why, room.source, room.target)
+    raise LookupError(name)
 
 
 def an_altered_title_is_refused(room: Room) -> None:
@@ -104,6 +110,14 @@ CASES: list[Case] = [
     ("no chain", lambda r: r.plant.setattr(import_checks, "_prove_turn", nothing), forged("another parent")),
     ("no reflog", lambda r: r.plant.setattr(import_checks, "_prove_head", nothing), forged("another reason")),
     ("no row check", lambda r: r.plant.setattr(import_checks, "check_row", nothing), forged("another prompt")),
+    ("no keys", lambda r: r.plant.setattr(import_checks, "prove_usage", nothing), forged("a key of usage twice")),
+    (
+        "no counts",
+        lambda r: r.plant.setattr(import_checks, "_prove_counts", nothing),
+        forged("other tokens than its turn has"),
+    ),
+    ("no facts", lambda r: r.plant.setattr(import_checks, "_check_fact", nothing), forged("a fact without a name")),
+    ("no costs", lambda r: r.plant.setattr(import_checks, "_check_usage", nothing), forged("a negative cost")),
     ("no fold", lambda r: r.plant.setattr(import_checks, "_prove_open", nothing), an_open_turn_folds),
     ("keys twice", lambda r: r.plant.setattr(lines, "_refuse_twins", nothing), forged("a key twice")),
     ("homes", lambda r: r.plant.setattr(tables.PARTS, "home", None), forged("another session's part")),
@@ -184,7 +198,7 @@ METHODS = ("head", "reflog", "turns", "entries", "messages", "parts", "events", 
 
 
 @pytest.mark.planted("turns")
-@pytest.mark.parametrize("method", [*METHODS, "foreign_ids", "prompts"])
+@pytest.mark.parametrize("method", [*METHODS, "foreign_ids", "prompts", "facts", "usage", "bodies"])
 def test_a_table_that_is_left_out_of_an_export_is_missed(method: str, room: Room) -> None:
     room.plant.setattr(groups.Group, method, lambda self, tx: ())
     refused = take(room.target, export(room.source.store))[1]

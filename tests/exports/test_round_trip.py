@@ -14,6 +14,7 @@ from palaver import exports
 from palaver.db import schema
 from palaver.exports import Summary, Written, tables
 
+from ..tools.sql import query
 from . import rich
 from .conftest import Source
 from .support import HEADER, contents, export, groups, session_of, take
@@ -24,7 +25,7 @@ Scratch = Callable[[str], palaver.Store]
 def test_an_export_of_what_was_imported_is_the_same_file(source: Source, target: palaver.Store) -> None:
     summary, refused = take(target, source.data)
     assert refused == []
-    assert summary == Summary(imported=10, already_there=0, refused=0, lines=source.data.count(b"\n"))
+    assert summary == Summary(imported=11, already_there=0, refused=0, lines=source.data.count(b"\n"))
     assert export(target) == source.data
 
 
@@ -67,6 +68,39 @@ def test_history_strays_waiting_turns_and_names_come_along(source: Source, targe
     assert len(target.sessions.get(source.ids["races"]).strays()) == 1
     assert target.sessions.get("my own id").id == source.ids["spawned"]
     assert target.sessions.find("the helper").id == source.ids["spawned"]
+
+
+def test_a_stray_knows_the_event_that_left_it_beside_the_path(source: Source, target: palaver.Store) -> None:
+    take(target, source.data)
+    races = target.sessions.get(source.ids["races"])
+    (event,) = [event for event in races.events() if event.kind == "stray"]
+    (stray,) = races.strays()
+    assert query(target.path, "SELECT id, stray_seq FROM turns WHERE stray_seq IS NOT NULL") == [(stray.id, event.seq)]
+
+
+def test_usage_facts_and_bodies_come_along(source: Source, target: palaver.Store) -> None:
+    take(target, source.data)
+    there, here = (store.sessions.get(source.ids["counted"]) for store in (source.store, target))
+    assert here.usage() == there.usage()
+    assert [(one.key, one.source, one.usage.input) for one in here.usage()] == [
+        *(("resp-1", "turn", 7), ("resp-2", "turn", 3), (None, "metadata", 1), ("resp-3", "title", 4)),
+    ]
+    assert (here.info.end_reason, here.info.ended_at) == ("all counted", there.info.ended_at)
+    assert here.info.last_message_at == there.info.last_message_at
+    facts = "SELECT name, value FROM session_facts WHERE session_id = ? ORDER BY 1"
+    assert query(target.path, facts, here.id) == [("project", "palaver"), ("source", "cli")]
+    bodies = {kind: body for kind, body in query(target.path, "SELECT kind, body FROM bodies ORDER BY body DESC")}
+    assert bodies["tools"] == '[{"name":"run","input_schema":{"type":"object"}},"read"]'
+    assert query(target.path, "SELECT count(*) FROM bodies WHERE kind = 'settings'") == [(2,)]
+
+
+def test_what_follows_from_other_rows_is_worked_out_and_not_in_the_file(source: Source, target: palaver.Store) -> None:
+    take(target, source.data)
+    assert b'"jump"' not in source.data and b'"table":"compactions"' not in source.data
+    turn = "SELECT jump, thread_calls, thread_results, role, persona, mode, source_event FROM turns WHERE persona <> ''"
+    assert query(target.path, turn) == [("", 1, 1, "reviewer", "grumpy", "plan", "push-1")]
+    assert query(target.path, "SELECT count(*) FROM turns WHERE jump IS NULL") == [(0,)]
+    assert query(target.path, "SELECT summary, tokens_before FROM compactions") == [("They counted.", 12)]
 
 
 def test_an_imported_session_is_gone_on_with(source: Source, target: palaver.Store) -> None:
@@ -144,14 +178,14 @@ def test_the_summary_and_the_progress_tell_what_was_written(source: Source) -> N
     told: list[tuple[int, int]] = []
     out = io.BytesIO()
     written = exports.write(source.store.db, out, progress=lambda *so_far: told.append(so_far))
-    assert written == Written(10, 0, source.data.count(b"\n"), len(source.data))
-    assert [sessions for sessions, _ in told] == list(range(1, 11))
+    assert written == Written(11, 0, source.data.count(b"\n"), len(source.data))
+    assert [sessions for sessions, _ in told] == list(range(1, 12))
 
 
 def test_progress_of_an_import_ends_with_every_byte_of_the_file(source: Source, target: palaver.Store) -> None:
     told: list[tuple[int, int]] = []
     exports.read(target.db, io.BytesIO(source.data), progress=lambda *so_far: told.append(so_far))
-    assert told[-1] == (10, len(source.data))
+    assert told[-1] == (11, len(source.data))
     assert told == sorted(told)
 
 
@@ -167,16 +201,23 @@ def test_memory_stores_export_and_import(source: Source) -> None:
         assert export(store) == source.data
 
 
+# Of turns; and of this store's housekeeping, `live`.
+DERIVED = {
+    *("live", "jump", "thread_results", "thread_calls", "stray_seq", "model", "provider", "role", "persona"),
+    *("workspace", "mode", "toolset", "prompt_digest", "finish", "error_code", "source_event"),
+}
+
+
 def test_the_tables_of_an_export_are_those_of_the_schema_column_by_column() -> None:
     db = apsw.Connection(":memory:")
     db.execute(schema.text())
     there = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
-    assert there - {"owners", "schema_migrations", "journal", "settings"} == set(tables.BY_NAME)
+    assert there - {"owners", "schema_migrations", "journal", "settings", "compactions"} == set(tables.BY_NAME)
     kinds = {"text": "TEXT", "json": "TEXT", "object": "TEXT", "null": "TEXT", "int": "INTEGER", "count": "INTEGER"}
     kinds |= {"real": "REAL", "salt": "BLOB", "hash": "BLOB"}
     for table in tables.IN_ORDER:
         columns = db.execute(f'PRAGMA table_info("{table.name}")').fetchall()
-        columns = [c for c in columns if c[1] != "live"]  # a fact of this store's housekeeping
+        columns = [c for c in columns if table is not tables.TURNS or c[1] not in DERIVED]
         assert [(c[1], c[2], not c[3] and not c[5]) for c in columns] == [
             (c.name, kinds[c.kind], c.null or c.kind == "null") for c in table.columns
         ], table.name

@@ -68,8 +68,11 @@ def test_what_the_chosen_sessions_do_not_reach_stays_behind(scratch: Scratch) ->
     origin.commit(["shared"])
     fork = origin.fork()
     fork.commit(["of the fork"])
-    origin.commit(["a secret"])
+    origin.commit(["a secret"], settings={"secret": 1})
     origin.alias("secret-alias")
+    origin.add_usage({"inputTokens": 1}, source="secret")
+    origin.end("a secret reason")
+    rich.add_facts(here.path, origin.id, secret="secret")
     data = export(here, [fork.id])
     assert b"shared" in data and b"of the fork" in data
     assert b"secret" not in data
@@ -91,6 +94,68 @@ def test_usage_of_a_husk_is_that_of_the_messages_it_holds(scratch: Scratch) -> N
     assert there.verify() == []
 
 
+def counted_origin(store: palaver.Store, turns: int) -> palaver.Session:
+    """Each turn has a row of usage, settings of its own, and a fork that stands on it."""
+    origin = store.sessions.create("coder")
+    for number in range(1, turns + 1):
+        with origin.turn(f"turn {number}", settings={"n": number}, system_prompt=f"Be {number}.") as turn:
+            rich.answer(turn, f"answer {number}")
+            turn.usage(input=number, key=f"resp-{number}")
+    return origin
+
+
+def test_a_husk_brings_the_usage_and_the_settings_of_the_turns_it_holds(scratch: Scratch) -> None:
+    here, there = scratch("here"), scratch("there")
+    origin = counted_origin(here, 3)
+    fork = origin.fork(at=origin.path()[1].id)
+    data = export(here, [fork.id])
+    assert take(there, data)[1] == []
+    husk = there.sessions.get(origin.id, deleted=True)
+    assert [(one.n, one.key, one.usage.input) for one in husk.usage()] == [(1, "resp-1", 1), (2, "resp-2", 2)]
+    assert b'"body":"{\\"n\\":2}"' in data and b'"body":"{\\"n\\":3}"' not in data
+    assert there.verify() == []
+    assert export(there) == data
+
+
+def test_usage_comes_along_when_a_husk_takes_in_more_and_when_it_is_completed(scratch: Scratch) -> None:
+    here, there = scratch("here"), scratch("there")
+    origin = counted_origin(here, 3)
+    rich.add_facts(here.path, origin.id, project="palaver")
+    early, late = origin.fork(at=origin.path()[0].id), origin.fork(at=origin.path()[1].id)
+    for fork, rows in ((early, 1), (late, 2)):
+        assert take(there, export(here, [fork.id]))[1] == []
+        assert len(there.sessions.get(origin.id, deleted=True).usage()) == rows
+        assert there.verify() == []
+    assert take(there, export(here))[1] == []
+    assert export(there) == export(here)
+    here.trim(older_than=0)  # chunks that are to be trimmed are not exported
+    assert contents(there.path) == contents(here.path)
+    assert there.verify() == []
+
+
+@pytest.mark.parametrize(
+    "table, forged, why",
+    [
+        ("system_prompts", {"body": "Be evil."}, "is not what it is named by"),
+        ("bodies", {"body": '{"n":99}'}, "is not what it is named by"),
+        ("usage", {"input": 99}, "there with another content"),
+        ("usage", {"turn_id": "trn_nowhere"}, "there with another content, or belongs to nothing here"),
+    ],
+)
+def test_what_is_forged_is_refused_also_where_a_husk_takes_in_more(
+    table: str, forged: dict[str, object], why: str, scratch: Scratch
+) -> None:
+    here, there = scratch("here"), scratch("there")
+    origin = counted_origin(here, 2)
+    early, late = origin.fork(at=origin.path()[0].id), origin.fork()
+    take(there, export(here, [early.id]))
+    before = contents(there.path)
+    group = change(group_of(export(here, [late.id]), origin.id), table, lambda row: row.update(forged))
+    refused = take(there, joined([group]))[1]
+    assert why in refused[0].why, refused[0].why
+    assert contents(there.path) == before
+
+
 def test_a_question_told_usage_in_another_turn_still_proves_itself(scratch: Scratch) -> None:
     """A fork inside a turn lists the answer in a sibling; who counted its usage is known only to the first turn."""
     here, there = scratch("here"), scratch("there")
@@ -110,8 +175,9 @@ def test_a_question_told_usage_in_another_turn_still_proves_itself(scratch: Scra
 def test_the_whole_session_completes_a_husk(source: Source, target: palaver.Store) -> None:
     take(target, export(source.store, [source.ids["second"]]))
     summary, refused = take(target, source.data)
-    assert (summary.imported, summary.already_there, refused) == (9, 1, [])
+    assert (summary.imported, summary.already_there, refused) == (10, 1, [])
     assert export(target) == source.data
+    source.store.trim(older_than=0)  # chunks that are to be trimmed are not exported
     assert contents(target.path) == contents(source.store.path)
     assert target.verify() == []
 

@@ -1,12 +1,17 @@
-"""A file of version 1: its schema is the first migration, its rows are plain SQL; nothing of today's code wrote it."""
+"""Files of version 1 and 4: their schema is the first migrations, their rows are plain SQL; nothing of today's code
+wrote them. That of version 4 was dumped by the Palaver of the time, with all that it had: see ../exports/old_talks.py.
+"""
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
+from typing import Any
 
 import apsw
 
 from palaver.db.schema import migrations
+from tests.exports import old_talks
 
 TALK, FORK = "ses_18bcfe56803000hhkWAAZBcrIF", "ses_18bcfe568380007Gta8TnZeFln"
 WAITING, CUT_OFF = "ses_18bcfe56841000GzA5zFIoNDSC", "ses_18bcfe568510007x5haeqMVdwz"
@@ -39,7 +44,33 @@ def replay(path: str, version: int) -> apsw.Connection:
 
 
 def version_1(path: str) -> None:
-    db = replay(path, 1)
+    _made(path, 1)
+
+
+def version_4(path: str) -> None:
+    _made(path, 4)
+
+
+MADE = {"version 1": version_1, "version 4": version_4}
+
+
+def _made(path: str, version: int) -> None:
+    db = replay(path, version)
     with db:
-        db.execute((Path(__file__).parent / "version_1.sql").read_text())
+        db.execute((Path(__file__).parent / f"version_{version}.sql").read_text())
     db.close()
+
+
+def words(messages: list[dict[str, Any]]) -> list[str]:
+    """Each message by its last part: the text, or what a tool or a summary was given."""
+    shown = [message["parts"][-1] for message in messages]
+    given = (part.get("input", part.get("data")) for part in shown)
+    return [part.get("text") or json.dumps(one, separators=(",", ":")) for part, one in zip(shown, given, strict=True)]
+
+
+def said(start: str) -> dict[str, list[str]]:
+    """What the sessions of a file say that are in a list."""
+    if start == "version 1":
+        return SAID
+    listed = {one: told for one, told in old_talks.kept().items() if told["title"] not in ("Deleted", None)}
+    return {session_id: words(told["messages"]) for session_id, told in listed.items()} if start == "version 4" else {}

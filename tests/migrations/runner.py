@@ -23,7 +23,7 @@ from tests.crash import vfs
 from tests.tools.puppet import in_a_fork, last_act, play
 
 from .catalogue import catalogue
-from .old import version_1
+from .old import MADE, words
 
 CALM: dict[str, Any] = {"trim_after": 1e9, "recover_every": None}  # no thread of ours at work beside the opening
 PROCESSES = 16
@@ -108,7 +108,7 @@ TROUBLE: dict[str, Callable[[str, int], str]] = {
 def told(path: str) -> dict[str, Any]:
     """The file as it is, through Palaver and by plain SQL."""
     with palaver.open(path, **CALM) as store:
-        said = {info.id: _words(store.sessions.get(info.id)) for info in store.sessions}
+        said = {info.id: words(store.sessions.get(info.id).messages()) for info in store.sessions}
         problems = [str(problem) for problem in store.verify()]
     db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     found = {
@@ -120,11 +120,6 @@ def told(path: str) -> dict[str, Any]:
     }
     db.close()
     return {**found, "catalogue": catalogue(path)}
-
-
-def _words(session: palaver.Session) -> list[str]:
-    shown = [message["parts"][-1] for message in session.messages()]
-    return [part.get("text") or json.dumps(part["input"], separators=(",", ":")) for part in shown]
 
 
 # ---------------------------------------------------------------- runs
@@ -183,11 +178,11 @@ def _waiting_child(path: str, gate: int, opening: int) -> int:
 def _place(folder: str, start: str, number: int) -> str:
     """A file to begin with, in a folder of its own."""
     first, where = os.path.join(folder, "first.db"), os.path.join(folder, str(number))
-    if start == "version 1" and not os.path.exists(first):
-        version_1(first)
+    if start in MADE and not os.path.exists(first):
+        MADE[start](first)
     os.makedirs(where)
     path = os.path.join(where, "talks.db")
-    if start == "version 1":
+    if start in MADE:
         shutil.copy(first, path)
     return path
 

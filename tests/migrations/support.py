@@ -11,13 +11,15 @@ from pathlib import Path
 from typing import Any
 
 import apsw
+import pytest
 
 import palaver
 from palaver.db import migrate
+from palaver.db.schema import migrations
 
 from ..tools.puppet import Crew
-from ..tools.sql import query
-from . import old as v1
+from ..tools.sql import column, query
+from . import old
 from .catalogue import catalogue
 
 _ANOTHER_PROCESS = """
@@ -73,6 +75,13 @@ def transactions(heard: list[str]) -> list[list[str]]:
     return found
 
 
+def next_version(patch: pytest.MonkeyPatch, step: tuple[str, str]) -> None:
+    """As if one more migration had come."""
+    known = migrations()
+    patch.setattr(migrate, "VERSION", len(known) + 1)
+    patch.setattr("palaver.db.schema.migrations", lambda: [*known, step])
+
+
 # ---------------------------------------------------------------- trouble at every point
 
 
@@ -88,15 +97,21 @@ def whole(folder: Path, start: str) -> dict[str, Any]:
     """What every opening must come to in the end."""
     new = str(folder / "new.db")
     palaver.open(new).close()
-    old = start == "version 1"
     return {
-        "said": v1.SAID if old else {},
+        "said": old.said(start),
         "problems": [],
         "versions": list(range(1, migrate.VERSION + 1)),
-        "live": sorted(v1.HAS_CHUNKS) if old else [],
+        "live": live(folder, start),
         "integrity": ["ok"],
         "catalogue": json.loads(json.dumps(catalogue(new))),
     }
+
+
+def live(folder: Path, start: str) -> list[str]:
+    """Turns that are open or have chunks: from version 2 on a file says so itself."""
+    if start == "version 4":
+        return column(folder / "first.db", "SELECT id FROM turns WHERE live = 1 ORDER BY id")
+    return sorted(old.HAS_CHUNKS) if start == "version 1" else []
 
 
 def finished(folder: Path, start: str, found: dict[str, Any], at_least: int) -> None:

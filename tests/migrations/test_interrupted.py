@@ -17,7 +17,17 @@ def test_promise_140_killed_at_any_write_the_next_opening_finishes_it(fast: Path
 
 
 def test_promise_140_whichever_write_fails_the_next_opening_finishes_it(fast: Path) -> None:
-    finished(fast, "version 1", run(fast, start="version 1", trouble="error"), at_least=20)
+    finished(fast, "version 4", run(fast, start="version 4", trouble="error"), at_least=20)
+
+
+@pytest.mark.long
+@pytest.mark.parametrize(
+    ("start", "trouble"), [("version 1", "error"), ("version 4", "statement"), ("version 4", "write")]
+)
+def test_promise_140_an_old_file_whose_opening_meets_any_trouble_is_finished(
+    start: str, trouble: str, fast: Path
+) -> None:
+    finished(fast, start, run(fast, start=start, trouble=trouble), at_least=20)
 
 
 @pytest.mark.long
@@ -33,7 +43,11 @@ def test_promise_140_sixteen_processes_that_open_an_old_file_at_once_migrate_it_
     finished(fast, "version 1", run(fast, start="version 1", rounds=4), at_least=4)
 
 
+def test_promise_140_sixteen_processes_take_the_last_step_once(fast: Path) -> None:
+    finished(fast, "version 4", run(fast, start="version 4", rounds=2), at_least=2)
+
+
 @pytest.mark.long
-@pytest.mark.parametrize("start", ["version 1", "nothing"])
+@pytest.mark.parametrize("start", ["version 1", "version 4", "nothing"])
 def test_promise_140_sixteen_processes_at_once_a_hundred_times(start: str, fast: Path) -> None:
     finished(fast, start, run(fast, start=start, rounds=100), at_least=100)

@@ -8,16 +8,21 @@ import apsw
 import pytest
 
 import palaver
+from palaver import exports
+from palaver.core.upkeep import filling
 from palaver.db import migrate
 from palaver.db.schema import migrations
 
-from ..tools.sql import everything, query
+from ..exports import old_talks
+from ..exports.old_talks import kept
+from ..tools.sql import column, everything, query, tables
 from . import old as v1
 from .catalogue import catalogue
+from .old import words
 from .runner import CALM
-from .support import overheard, transactions, versions
+from .support import next_version, overheard, transactions, versions
 
-NAMES = [(1, "kernel"), (2, "event_log"), (3, "queue"), (4, "leases")]
+NAMES = [(1, "kernel"), (2, "event_log"), (3, "queue"), (4, "leases"), (5, "facts")]
 CHANGES = ("CREATE", "ALTER", "DROP")
 
 
@@ -58,6 +63,10 @@ def test_promise_140_there_is_a_file_for_every_version_and_none_twice() -> None:
     assert [(int(name[:4]), name[5:]) for name, _ in migrations()] == NAMES
 
 
+def test_promise_140_from_version_6_on_a_migration_says_who_may_go_on_writing() -> None:
+    assert [name for name, text in migrations()[5:] if "'writers_from'" not in text] == []
+
+
 # ---------------------------------------------------------------- what an old file holds
 
 
@@ -79,15 +88,109 @@ def test_promise_140_everything_in_an_old_file_is_readable_and_proved(old: str) 
         assert [turn.id for turn in store.sessions.get(v1.TALK).path()] == [v1.STREAMED, v1.AGAIN]
 
 
-def test_promise_140_no_row_of_an_old_file_is_changed_by_the_migration_itself(old: str) -> None:
-    before = everything(old)
-    only_migrate(old)
-    after = everything(old)
-    assert {table for table in after if table not in before} == {"journal", "settings", "queue", "deliveries", "pruned"}
-    for table in ("turns", "owners"):  # a column more, at the end
-        assert [row[:-1] for row in after[table]] == before[table]
-    for table in before.keys() - {"turns", "owners", "schema_migrations"}:
-        assert after[table] == before[table], table
+NEW_TABLES = {"journal", "settings", "queue", "deliveries", "pruned", "session_facts", "usage", "compactions", "bodies"}
+FILLED = {"turns": {"live", "stray_seq"}, "heads": {"last_message_at"}}  # columns that a migration adds and fills
+
+
+def columns_of(path: str, table: str) -> list[str]:
+    return column(path, f"SELECT name FROM pragma_table_info('{table}')")
+
+
+@pytest.mark.parametrize("version", v1.MADE)
+def test_promise_140_no_row_of_an_old_file_is_changed_by_the_migration_itself(version: str, path: str) -> None:
+    v1.MADE[version](path)
+    before, known = everything(path), {table: columns_of(path, table) for table in tables(path)}
+    only_migrate(path)
+    after = everything(path)
+    assert {table for table in after if table not in before} <= NEW_TABLES
+    assert all(after[table] == [] for table in after.keys() - before.keys())
+    for table in before.keys() - {"schema_migrations"}:
+        assert [row[: len(known[table])] for row in after[table]] == before[table], table
+        added = columns_of(path, table)[len(known[table]) :]
+        for name in set(added) - FILLED.get(table, set()):
+            assert query(path, f"SELECT count({name}) FROM {table}") == [(0,)], f"{table}.{name}"
+
+
+def test_promise_140_a_stray_of_an_old_file_knows_the_event_that_left_it_there(old_4: str) -> None:
+    told = {turn: session_id for session_id, one in kept().items() for turn in one["strays"]}
+    only_migrate(old_4)
+    found = query(old_4, "SELECT id, session_id, stray_seq, begin_seq FROM turns WHERE stray_seq IS NOT NULL")
+    assert {turn: session_id for turn, session_id, *_ in found} == told and len(told) == 1
+    for _, session_id, seq, begin_seq in found:
+        assert query(old_4, "SELECT kind, turn FROM events WHERE session_id = ? AND seq = ?", session_id, seq) == [
+            ("stray", begin_seq)
+        ]
+
+
+@pytest.mark.parametrize("version", v1.MADE)
+def test_promise_140_a_session_of_an_old_file_knows_when_it_last_got_a_message(version: str, path: str) -> None:
+    v1.MADE[version](path)
+    newest = query(path, "SELECT session_id, max(created_at) FROM chat_messages GROUP BY 1 ORDER BY 1")
+    only_migrate(path)
+    assert query(path, "SELECT session_id, last_message_at FROM heads ORDER BY 1") == newest
+
+
+DERIVED = """
+SELECT id, jump, thread_results, thread_calls, stray_seq, model, provider, role, persona, workspace, mode, toolset,
+       prompt_digest, finish, error_code, source_event FROM turns WHERE session_id <> ? ORDER BY id
+"""
+
+
+def test_promise_140_what_a_migrated_file_lacks_is_filled_as_in_one_that_imports_the_same(
+    old_4: str, tmp_path: Path
+) -> None:
+    """Both are of one store: its file, and its export of version 1. In the file the turn that was cut off is recovered."""
+    imported = str(tmp_path / "imported.db")
+    with palaver.open(imported, **CALM) as store, open(old_talks.EVERYTHING, "rb") as export:
+        exports.read(store.db, export)
+    with palaver.open(old_4, **CALM) as store:
+        filling.fill_all(store.db)
+        assert store.verify() == []
+    (cut_off,) = [session_id for session_id, told in kept().items() if told["title"] == "Cut off"]
+    assert query(old_4, DERIVED, cut_off) == query(imported, DERIVED, cut_off)
+    assert query(old_4, "SELECT count(*) FROM turns WHERE jump IS NULL") == [(0,)]
+    for path in (old_4, imported):
+        summary = "SELECT summary, tokens_before, tokens_after, model FROM compactions"
+        assert query(path, summary) == [("They asked thrice.", 900, 90, "acme/small")]
+        head = "FROM heads h JOIN turns t ON t.id = h.turn_id WHERE h.title = 'Compacted'"
+        assert query(path, f"SELECT t.thread_calls, t.thread_results {head}") == [(3, 3)]
+
+
+def test_promise_140_what_a_file_of_version_4_tells_stays_the_same(old_4: str) -> None:
+    told = kept()
+    only_migrate(old_4)
+    with palaver.open(old_4, readonly=True) as store:  # nothing is recovered
+        assert (store.notes, store.verify()) == ([], [])
+        assert old_talks.told(store, told) == told
+
+
+def test_promise_140_a_file_of_version_4_is_read_as_it_is_without_a_change(old_4: str) -> None:
+    told, before = kept(), Path(old_4).read_bytes()
+    with palaver.open(old_4, readonly=True) as store:
+        assert "it has schema 4, not 5" in store.notes[0]
+        assert old_talks.told(store, told) == told
+    assert Path(old_4).read_bytes() == before
+
+
+def test_promise_140_a_file_of_version_4_is_gone_on_with(old_4: str) -> None:
+    ids = {told["title"]: session_id for session_id, told in kept().items()}
+    with palaver.open(old_4, **CALM) as store:
+        cut_off, waiting = store.sessions.get(ids["Cut off"]), store.sessions.get(ids["Waiting"])
+        assert [(turn.status, turn.usage.input) for turn in cut_off.path()] == [("aborted", 3)]
+        assert words(cut_off.messages()) == ["Still there?", "I am in the middle"]
+        with waiting.resume(waiting.waiting()[0].id) as turn:
+            turn.resolve("call-w", output="yes")
+        claimed = store.sessions.get(ids["Queued"]).claim()
+        assert claimed is not None
+        with claimed:
+            old_talks.answer(claimed, "Fired, too.")
+        talk = store.sessions.get(ids["Talk"])
+        with talk.regenerate() as turn:
+            old_talks.answer(turn, "Counted again.")
+            turn.usage(input=5)
+        store.sessions.get(ids["Copied"]).fork().commit("On a path through three sessions")
+        assert talk.info.total_tokens == 28 + 5
+        assert store.verify() == []
 
 
 def test_promise_140_exactly_the_turns_that_are_open_or_have_chunks_are_live(old: str) -> None:
@@ -162,15 +265,8 @@ def test_promise_140_a_migration_is_one_transaction_that_ends_with_its_version(o
     assert inside == [statement for statement in heard if statement.startswith(CHANGES)]
 
 
-DREAMS = ("0005_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO dreams VALUES ('one');")
-BROKEN = ("0005_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO nowhere VALUES ('one');")
-
-
-def next_version(patch: pytest.MonkeyPatch, step: tuple[str, str]) -> None:
-    """As if one more migration had come."""
-    known = migrations()
-    patch.setattr(migrate, "VERSION", len(known) + 1)
-    patch.setattr("palaver.db.schema.migrations", lambda: [*known, step])
+DREAMS = ("0006_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO dreams VALUES ('one');")
+BROKEN = ("0006_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO nowhere VALUES ('one');")
 
 
 def test_promise_140_several_steps_are_as_many_transactions_in_order(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -178,8 +274,8 @@ def test_promise_140_several_steps_are_as_many_transactions_in_order(old: str, m
     with overheard() as heard:
         palaver.open(old, **CALM).close()
     steps = [step for step in transactions(heard) if any(s.startswith(CHANGES) for s in step)]
-    assert ["dreams" in " ".join(step) for step in steps] == [False, False, False, True]
-    assert versions(old) == [*NAMES, (5, "dreams")]
+    assert ["dreams" in " ".join(step) for step in steps] == [False, False, False, False, True]
+    assert versions(old) == [*NAMES, (6, "dreams")]
 
 
 def test_promise_140_a_step_that_fails_leaves_the_file_at_the_step_before(
@@ -195,4 +291,4 @@ def test_promise_140_a_step_that_fails_leaves_the_file_at_the_step_before(
     next_version(monkeypatch, DREAMS)
     with palaver.open(old, **CALM) as store:
         assert store.verify() == []
-    assert versions(old) == [*NAMES, (5, "dreams")]
+    assert versions(old) == [*NAMES, (6, "dreams")]

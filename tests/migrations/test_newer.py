@@ -1,4 +1,8 @@
-"""A file of a newer version is left to newer programs: at open, and when it becomes one while we have it open."""
+"""A file of a newer version is left to newer programs: at open, and when it becomes one while we have it open; unless
+it says that programs of our version may go on.
+
+Here today's Palaver plays the older one; the newer one is the same with one migration more.
+"""
 
 from __future__ import annotations
 
@@ -11,9 +15,11 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver.db.migrate import VERSION
 
-from ..tools.sql import everything
-from .support import from_another_process, versions
+from ..tools.puppet import Script
+from ..tools.sql import everything, execute
+from .support import from_another_process, next_version, versions
 
 FUTURE = "INSERT INTO schema_migrations VALUES (99, 'the future', 1)"
 GONE = "DELETE FROM schema_migrations WHERE version = 99"
@@ -42,7 +48,7 @@ def test_promise_140_a_newer_file_is_refused_and_not_touched(path: str) -> None:
     from_another_process(path, FUTURE)
     before = Path(path).read_bytes()
     for options in ({}, {"create": False}, {"events": "full"}):
-        with pytest.raises(palaver.SchemaTooNew, match="has schema 99, this Palaver knows up to 4; upgrade"):
+        with pytest.raises(palaver.SchemaTooNew, match=f"has schema 99, this Palaver knows up to {VERSION}; upgrade"):
             palaver.open(path, **options)
     assert Path(path).read_bytes() == before
     assert [entry.name for entry in Path(path).parent.iterdir() if "wal" in entry.name] == []
@@ -120,3 +126,134 @@ def test_promise_140_another_migration_row_of_a_version_we_know_changes_nothing(
     from_another_process(store.path, "INSERT INTO schema_migrations VALUES (0, 'before us', 1)")
     store.sessions.create("a").commit("hello")
     assert versions(store.path) == [(0, "before us"), *before]
+
+
+# ---------------------------------------------------------------- beside a migration
+
+ADDS = f"""
+CREATE TABLE dreams (id TEXT PRIMARY KEY);
+ALTER TABLE turns ADD COLUMN dream TEXT;
+INSERT INTO settings VALUES ('writers_from', '{VERSION}');
+"""
+CHANGES = "CREATE TABLE dreams (id TEXT PRIMARY KEY);"
+OLD_WRITER = """
+import palaver
+store = palaver.open(sys.argv[1])
+session = store.sessions.create("coder", title="beside")
+turn = session.turn("Who is there?")
+turn.write({"type": "text-start", "id": "t"})
+taken = ""
+def say(*words):
+    global taken
+    for word in words:
+        turn.write({"type": "text-delta", "id": "t", "delta": word})
+        taken += word
+say("It ", "is ")
+print("streaming", flush=True)
+input()
+try:
+    say("still ", "me.")
+    turn.seal()
+    session.commit("And on")
+    store.close()
+    print("sealed", flush=True)
+except palaver.SchemaTooNew:
+    print("refused", flush=True)
+print(taken, flush=True)
+input()
+"""
+
+
+@pytest.fixture
+def newer(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> None:
+    """This process is of the next version; those that it starts are not."""
+    next_version(monkeypatch, (f"{VERSION + 1:04}_dreams", request.param))
+
+
+def migrated_beside_a_writer(path: str) -> list[str]:
+    """What became of an older program that was streaming while a newer one migrated the file, and the answer as far as
+    it was acknowledged. It has ended by now."""
+    with Script(OLD_WRITER, path) as old:
+        assert old.hear() == "streaming"
+        palaver.open(path).close()
+        assert versions(path)[-1] == (VERSION + 1, "dreams")
+        old.write("go on")
+        return [old.hear(), old.hear()]
+
+
+@pytest.mark.parametrize("newer", [ADDS], indirect=True, ids=["adds"])
+def test_promise_140_a_migration_that_only_adds_stops_no_program(newer: None, path: str) -> None:
+    assert migrated_beside_a_writer(path) == ["sealed", "It is still me."]
+    with palaver.open(path) as store:
+        assert said(store) == ["Who is there?", "It is still me.", "And on"]
+        assert [turn.status for turn in only(store).path()] == ["completed", "completed"]
+        assert store.verify() == []
+
+
+@pytest.mark.parametrize("newer", [CHANGES], indirect=True, ids=["changes"])
+def test_promise_140_any_other_stops_it_and_its_turn_is_recovered_with_every_chunk(newer: None, path: str) -> None:
+    came, taken = migrated_beside_a_writer(path)
+    assert came == "refused" and taken.startswith("It is ")
+    with palaver.open(path) as store:
+        assert said(store) == ["Who is there?", taken]
+        assert [turn.status for turn in only(store).path()] == ["aborted"]
+        assert store.verify() == []
+
+
+def only(store: palaver.Store) -> palaver.Session:
+    (info,) = store.sessions
+    return store.sessions.get(info.id)
+
+
+def said(store: palaver.Store) -> list[str]:
+    return [message["parts"][0]["text"] for message in only(store).messages()]
+
+
+# ---------------------------------------------------------------- what a newer file says of older writers
+
+
+def say_writers_from(path: str, value: object) -> None:
+    execute(path, "INSERT INTO settings VALUES ('writers_from', ?) ON CONFLICT (name) DO UPDATE SET value = ?1", value)
+
+
+@pytest.mark.parametrize("oldest", ["0", "1", str(VERSION)])
+def test_promise_140_a_newer_file_that_takes_our_writers_is_opened_read_and_written(oldest: str, path: str) -> None:
+    with palaver.open(path) as store:
+        store.sessions.create("a").commit("before")
+    from_another_process(path, FUTURE)
+    say_writers_from(path, oldest)
+    with palaver.open(path) as store:
+        only(store).commit("after")
+    with palaver.open(path, readonly=True) as store:
+        assert said(store) == ["before", "after"]
+        assert store.notes == []
+    assert versions(path)[-1] == (99, "the future")
+
+
+@pytest.mark.parametrize("oldest", [str(VERSION + 1), "99", "", "-1", "5.0", "five", "٥", b"5", 1.5])
+def test_promise_140_one_that_does_not_is_refused_for_reading_too(oldest: object, path: str) -> None:
+    with palaver.open(path) as store:
+        store.sessions.create("a")
+    from_another_process(path, FUTURE)
+    say_writers_from(path, oldest)
+    for options in ({}, {"create": False}, {"readonly": True}):
+        with pytest.raises(palaver.SchemaTooNew):
+            palaver.open(path, **options)
+
+
+def test_promise_140_one_that_keeps_its_settings_elsewhere_is_refused(path: str) -> None:
+    palaver.open(path).close()
+    from_another_process(path, FUTURE)
+    execute(path, "ALTER TABLE settings RENAME TO settings_of_the_future")
+    with pytest.raises(palaver.SchemaTooNew):
+        palaver.open(path, readonly=True)
+
+
+def test_promise_140_who_was_let_in_is_stopped_by_the_next_that_does_not(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    say_writers_from(store.path, str(VERSION))
+    from_another_process(store.path, FUTURE)
+    session.commit("beside a newer one")
+    from_another_process(store.path, f"UPDATE settings SET value = '{VERSION + 1}' WHERE name = 'writers_from'")
+    with pytest.raises(palaver.SchemaTooNew):
+        session.commit("too old by now")

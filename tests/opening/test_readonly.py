@@ -155,6 +155,17 @@ def test_an_older_store_is_read_and_stays_as_old_as_it_was(place: Path) -> None:
     assert list(apsw.Connection(str(place)).execute("SELECT max(version) FROM schema_migrations")) == [(1,)]
 
 
+def test_an_older_store_that_nobody_writes_is_copied_once(place: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    old.version_1(str(place))
+    made: list[str] = []
+    copied = private_copy.PrivateCopy.take_snapshot
+    monkeypatch.setattr(private_copy.PrivateCopy, "take_snapshot", lambda *given: made.append("") or copied(*given))
+    with palaver.open(place, readonly=True) as store:
+        for _ in range(3):
+            assert len(store.sessions.get(old.TALK).messages()) == 4
+    assert len(made) == 1
+
+
 def test_what_was_not_committed_when_a_program_was_killed_is_not_read(place: Path, tmp_path: Path) -> None:
     """A rollback journal: only a copy can be rolled back."""
     fill(place)

@@ -17,7 +17,8 @@ import palaver
 from palaver import CopyReport, Migrated, copying, directory, exports
 from palaver.db.migrate import VERSION
 from tests.cli.test_copy import die, several
-from tests.exports import rich
+from tests.exports import old_talks, rich
+from tests.exports.support import change, forge_header, groups, joined
 
 from .server import Server, rewritten
 
@@ -126,20 +127,93 @@ def test_one_space_by_two_addresses_is_the_same_store(dsn: str) -> None:
             assert not copying.is_same(one, different)
 
 
-def test_a_row_that_changes_on_the_way_up_is_noticed(here: palaver.Store, dsn: str, monkeypatch: Any) -> None:
+SPOILS: dict[str, Any] = {
+    "a turn": lambda target, session_id: target.sessions.get(session_id).commit(["one more"]),
+    "usage": lambda target, session_id: target.sessions.get(session_id).add_usage({"inputTokens": 1}),
+}
+
+
+@pytest.mark.parametrize("what", SPOILS)
+def test_a_row_that_changes_on_the_way_up_is_noticed(
+    what: str, here: palaver.Store, dsn: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
     real = exports.read
     spoiled: list[str] = []
 
     def spoiling(db: Any, *rest: Any, **more: Any) -> exports.Summary:
         summary = real(db, *rest, **more)
         session = target.sessions.list(limit=1).sessions[0].id
-        target.sessions.get(session).commit(["one more"])
+        SPOILS[what](target, session)
         spoiled.append(session)
         return summary
 
     monkeypatch.setattr(copying.exports, "read", spoiling)
     with palaver.open(dsn, space="acme") as target:
         assert [one.session for one in palaver.copy(here, target).problems] == spoiled
+
+
+# ---------------------------------------------------------------- files that were kept, and files that were forged
+
+
+def test_an_export_of_version_1_comes_in_as_what_it_was(dsn: str) -> None:
+    told = old_talks.kept()
+    with palaver.open(dsn, space="acme") as store, open(old_talks.EVERYTHING, "rb") as kept:
+        assert exports.read(store.db, kept).imported == 11
+        assert old_talks.told(store, told) == told
+        assert store.verify() == []
+        kept.seek(0)
+        assert exports.read(store.db, kept).already_there == 11
+
+
+def test_husks_of_version_1_are_completed(dsn: str) -> None:
+    told = old_talks.kept()
+    with palaver.open(dsn, space="acme") as store:
+        for file, imported in ((old_talks.COPIED, 3), (old_talks.EVERYTHING, 10)):
+            with open(file, "rb") as kept:
+                assert exports.read(store.db, kept).imported == imported
+        assert old_talks.told(store, told) == told
+        assert store.verify() == []
+
+
+def test_a_text_of_version_1_that_no_index_holds_is_cut(dsn: str) -> None:
+    data = old_talks.EVERYTHING.read_bytes()
+    (talk, *_) = groups(data)
+    longer = change(talk, "aliases", lambda row: row.update(name="n" * 3000))
+    cut: list[exports.Cut] = []
+    with palaver.open(dsn, space="acme") as store:
+        found = exports.read(store.db, io.BytesIO(forge_header(joined([longer]), 1)), on_cut=cut.append)
+        assert (found.imported, len(cut)) == (1, 1)
+        again = exports.read(store.db, io.BytesIO(forge_header(joined([longer]), 1)))
+        assert again.already_there == 1
+
+
+FORGED: list[tuple[dict[str, Any], str]] = [
+    ({"turn_id": "trn_nowhere"}, "belongs to nothing in this session"),
+    ({"message_id": "msg_nowhere"}, "belongs to nothing in this session"),
+    ({"n": 7}, "is there twice"),
+    ({"key": "resp-7"}, "the key 'resp-7' is on two rows of usage"),
+    ({"input": 2**53}, "more than can be counted"),
+    ({"input": 1}, "are not those of its rows of usage"),
+]
+
+
+@pytest.mark.parametrize(("forged", "why"), FORGED)
+def test_usage_that_is_forged_is_refused_however_many_rows_come_at_once(
+    forged: dict[str, Any], why: str, tmp_path: Path, dsn: str
+) -> None:
+    with palaver.open(tmp_path / "talks.db") as here, here.sessions.create("coder").turn("count") as turn:
+        for number in range(40):
+            turn.usage(input=number, key=f"resp-{number}")
+        turn.write({"type": "start"})
+        turn.seal()
+        (group,) = groups(export(here))
+    refused: list[exports.Refusal] = []
+    with palaver.open(dsn, space="acme") as there:
+        for file in (change(group, "usage", lambda row: row.update(forged), nth=20), group):
+            exports.read(there.db, io.BytesIO(joined([file])), on_refused=refused.append)
+        assert [why in one.why for one in refused] == [True], refused
+        assert len(there.sessions.get(turn.session_id).usage()) == 40
+        assert there.verify() == []
 
 
 # ---------------------------------------------------------------- memory
@@ -165,8 +239,8 @@ with palaver.open(sys.argv[1]) as source, palaver.open(sys.argv[2], space="large
 HOARD = """
 from palaver.exports.tables import Table
 kept, checked = [], Table.row
-def row(self, fields):
-    kept.append(checked(self, fields))
+def row(self, fields, *version):
+    kept.append(checked(self, fields, *version))
     return kept[-1]
 Table.row = row
 """

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import multiprocessing
+import re
 import threading
 from collections.abc import Callable, Iterator
 from concurrent.futures import ThreadPoolExecutor
@@ -21,6 +22,7 @@ from palaver.db.migrate import VERSION
 from palaver.db.postgres import dialect, spaces
 from palaver.db.schema import migrations
 from palaver.db.schema import text as schema_text
+from tests.exports import old_talks
 
 from .engines import Row, connect, schema_of
 from .server import Server
@@ -290,13 +292,30 @@ def test_a_dropped_space_is_gone_and_the_others_stay(dsn: str, db: psycopg.Conne
         assert list(store.sessions) == []
 
 
+def put_fact(db: psycopg.Connection[Row], schema: str, session_id: str) -> None:
+    row = f"SELECT 'project', 'palaver', created_at, id FROM {schema}.chat_sessions WHERE id = %s"
+    db.execute(f"INSERT INTO {schema}.session_facts {row}".encode(), (session_id,))
+
+
+def rows_of(db: psycopg.Connection[Row], space: str) -> dict[str, list[Row]]:
+    """What no export holds whole: derived columns and tables, too."""
+    tables = ("turns", "heads", "session_facts", "usage", "compactions", "bodies", "settings", "schema_migrations")
+    return {
+        table: sorted(db.execute(f"SELECT * FROM {schema_of(db, space)}.{table}".encode()).fetchall(), key=repr)
+        for table in tables
+    }
+
+
 def test_a_copy_is_the_same_to_the_last_byte_and_then_goes_its_own_way(dsn: str, db: psycopg.Connection[Row]) -> None:
     with palaver.open(dsn, space="one") as one:
         session = talk(one, "first", title="Kept")
         session.alias("name")
         talk(one, "other").delete()
         session.fork().commit("in the fork")
+        with session.turn("counted", tools=[{"name": "run"}], settings={"temperature": 0}) as turn:
+            turn.usage(input=3, cost_usd=0.5, key="resp-1")
         session.enqueue("waits")
+        put_fact(db, schema_of(db, "one"), session.id)
         before = exported(one)
         made = spaces.copy(db, "here", "one", "two")
         assert made in spaces.every(db)
@@ -304,6 +323,8 @@ def test_a_copy_is_the_same_to_the_last_byte_and_then_goes_its_own_way(dsn: str,
             assert exported(two) == before
             there = two.sessions.find("name")
             assert [turn.digest for turn in there.tree()] == [turn.digest for turn in session.tree()]
+            assert there.usage() == session.usage() and len(session.usage()) == 1
+            assert rows_of(db, "two") == rows_of(db, "one")
             assert (two.verify(), len(two.sessions.match("Kept"))) == ([], 1)
             there.commit("only in the copy")
         assert exported(one) == before
@@ -394,6 +415,35 @@ def test_an_older_space_becomes_the_same_as_a_fresh_one(dsn: str, db: psycopg.Co
 SAME = ("old", "fresh")
 
 
+def fill_old(db: psycopg.Connection[Row], name: str) -> None:
+    """The rows of a store of version 4, as the Palaver of the time wrote them."""
+    lines = re.sub(r"\bX'([0-9A-F]*)'", r"'\\x\1'", old_talks.SQL.read_text()).splitlines()
+    with db.transaction():
+        db.execute("SELECT set_config('search_path', %s, true)", (f'"palaver_{name}"',))
+        for line in lines[1:]:
+            if not line.startswith("INSERT INTO schema_migrations"):
+                db.execute(line.encode())
+
+
+def test_a_space_of_version_4_is_migrated_with_all_it_holds(dsn: str, db: psycopg.Connection[Row]) -> None:
+    told = old_talks.kept()
+    make_old(db, "old", 4)
+    fill_old(db, "old")
+    spaces.bring_up(db, "here", "old")
+    with palaver.open(dsn, space="old", readonly=True) as store:  # nothing is recovered
+        assert old_talks.told(store, told) == told
+        assert store.verify() == []
+    strays = db.execute(b"SELECT id FROM palaver_old.turns WHERE stray_seq IS NOT NULL").fetchall()
+    assert [turn for (turn,) in strays] == [turn for one in told.values() for turn in one["strays"]]
+    with palaver.open(dsn, space="old") as store:
+        ids = {one["title"]: session_id for session_id, one in told.items()}
+        cut_off = store.sessions.get(ids["Cut off"])
+        assert [turn.status for turn in cut_off.path()] == ["aborted"]
+        assert cut_off.messages()[-1]["parts"][-1]["text"] == "I am in the middle"
+        store.sessions.get(ids["Talk"]).commit("On")
+        assert store.verify() == []
+
+
 def test_a_column_that_a_migration_forgets_is_noticed(dsn: str, db: psycopg.Connection[Row]) -> None:
     for space in ("one", "two"):
         palaver.open(dsn, space=space).close()
@@ -408,6 +458,88 @@ def test_a_newer_space_is_refused_and_stays_as_it_is(dsn: str, db: psycopg.Conne
     with pytest.raises(palaver.SchemaTooNew):
         palaver.open(dsn, space="new")
     assert [info.version for info in spaces.every(db)] == [VERSION + 1]
+
+
+def make_newer(db: psycopg.Connection[Row], space: str, writers_from: str | None) -> None:
+    """As a migration of the next version leaves it, that only adds, or says so."""
+    name = schema_of(db, space)
+    with db.transaction():
+        db.execute(f"ALTER TABLE {name}.turns ADD COLUMN dream TEXT".encode())
+        db.execute(f"CREATE TABLE {name}.dreams (id TEXT PRIMARY KEY)".encode())
+        db.execute(f"INSERT INTO {name}.schema_migrations VALUES ({VERSION + 1}, 'dreams', 1)".encode())
+        db.execute("UPDATE palaver.spaces SET version = %s WHERE name = %s", (VERSION + 1, space))
+        say_writers_from(db, space, writers_from)
+
+
+def say_writers_from(db: psycopg.Connection[Row], space: str, value: str | None) -> None:
+    name = schema_of(db, space)
+    db.execute(f"DELETE FROM {name}.settings WHERE name = 'writers_from'".encode())
+    if value is not None:
+        db.execute(f"INSERT INTO {name}.settings VALUES ('writers_from', %s)".encode(), (value,))
+
+
+def test_programs_of_this_version_go_on_in_a_newer_space_that_takes_them(dsn: str, db: psycopg.Connection[Row]) -> None:
+    with palaver.open(dsn, space="new") as store:
+        session = store.sessions.create("coder")
+        turn = session.turn("Who is there?")
+        turn.write({"type": "text-start", "id": "t"})
+        make_newer(db, "new", str(VERSION))
+        turn.write({"type": "text-delta", "id": "t", "delta": "It is still me."})
+        turn.seal()
+        session.commit("And on")
+        with palaver.open(dsn, space="new") as other:
+            other.sessions.get(session.id).commit("And another")
+            assert other.verify() == []
+    with palaver.open(dsn, space="new", readonly=True) as reader:
+        said = [message["parts"][0]["text"] for message in reader.sessions.get(session.id).messages()]
+    assert said == ["Who is there?", "It is still me.", "And on", "And another"]
+    assert [info.version for info in spaces.every(db)] == [VERSION + 1]
+    assert palaver.spaces(dsn).migrate() == []
+
+
+@pytest.mark.parametrize("oldest", [None, str(VERSION + 1), "", "-1", "five"])
+def test_one_that_does_not_take_them_is_refused_for_reading_too(
+    oldest: str | None, dsn: str, db: psycopg.Connection[Row]
+) -> None:
+    with palaver.open(dsn, space="new") as store:
+        session = store.sessions.create("coder")
+        make_newer(db, "new", oldest)
+        for _ in range(2):
+            with pytest.raises(palaver.SchemaTooNew):
+                session.commit("too old")
+        for options in ({}, {"create": False}, {"readonly": True}):
+            with pytest.raises(palaver.SchemaTooNew):
+                palaver.open(dsn, space="new", **options)
+        assert session.messages() == []
+
+
+def test_who_was_let_in_is_stopped_by_the_next_that_does_not(dsn: str, db: psycopg.Connection[Row]) -> None:
+    with palaver.open(dsn, space="new") as store:
+        session = store.sessions.create("coder")
+        make_newer(db, "new", str(VERSION))
+        session.commit("beside a newer one")
+        name = schema_of(db, "new")
+        say_writers_from(db, "new", str(VERSION + 2))
+        db.execute(f"INSERT INTO {name}.schema_migrations VALUES ({VERSION + 2}, 'more', 1)".encode())
+        with pytest.raises(palaver.SchemaTooNew):
+            session.commit("too old by now")
+
+
+def test_a_newer_space_that_keeps_its_settings_elsewhere_is_refused(dsn: str, db: psycopg.Connection[Row]) -> None:
+    palaver.open(dsn, space="new").close()
+    make_newer(db, "new", str(VERSION))
+    db.execute(f"ALTER TABLE {schema_of(db, 'new')}.settings RENAME TO settings_of_the_future".encode())
+    for options in ({}, {"readonly": True}):
+        with pytest.raises(palaver.SchemaTooNew):
+            palaver.open(dsn, space="new", **options)
+
+
+def test_a_newer_space_is_not_copied_for_it_may_hold_what_we_do_not_know(dsn: str, db: psycopg.Connection[Row]) -> None:
+    palaver.open(dsn, space="new").close()
+    make_newer(db, "new", str(VERSION))
+    with pytest.raises(palaver.SchemaTooNew):
+        spaces.copy(db, "here", "new", "other")
+    assert [info.name for info in spaces.every(db)] == ["new"]
 
 
 def test_all_text_is_compared_by_its_bytes(dsn: str, db: psycopg.Connection[Row]) -> None:

@@ -19,16 +19,24 @@ VERSION = 5
 def is_current(connection: apsw.Connection, path: str) -> bool:
     """A newer file is current, too, where it says that programs of this version may go on writing beside newer ones."""
     version = version_of(connection)
-    if version > VERSION and _writers_from(connection, version) > VERSION:
+    if version > VERSION and not takes_us(version, _said(connection)):
         raise SchemaTooNew(path, version, VERSION)
     return version >= VERSION
 
 
-def _writers_from(connection: apsw.Connection, version: int) -> int:
-    """The oldest version that may write into a file; what a migration that only adds leaves in `settings`."""
-    found = connection.execute("SELECT value FROM settings WHERE name = 'writers_from'").fetchall()
-    said = "".join(str(value) for (value,) in found)
-    return int(said) if said.isascii() and said.isdigit() else version
+def takes_us(version: int, said: object) -> bool:
+    """Whether a store of a newer version takes what a program of this one writes. A migration that only adds leaves in
+    `settings`, as `writers_from`, the oldest version whose programs may go on; any other leaves its own, or nothing."""
+    oldest = int(said) if isinstance(said, str) and said.isascii() and said.isdigit() else version
+    return oldest <= VERSION
+
+
+def _said(connection: apsw.Connection) -> object:
+    try:
+        found = connection.execute("SELECT value FROM settings WHERE name = 'writers_from'").fetchall()
+    except apsw.SQLError:  # a version that keeps its settings elsewhere is one that we know nothing of
+        return None
+    return next((value for (value,) in found), None)
 
 
 def version_of(connection: apsw.Connection) -> int:

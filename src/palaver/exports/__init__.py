@@ -5,7 +5,7 @@ JSON document per session for tools, `markdown` a page for people; neither is re
 
 An export is text in UTF-8, one JSON object per line:
 
-    {"palaver":"export","version":1,"schema":1}
+    {"palaver":"export","version":2,"schema":1}
     {"session":"ses_…"}                                     a group: all rows of one session
     {"table":"chat_sessions","id":"ses_…","agent":…}        one line per row, every column by name
     …
@@ -20,15 +20,19 @@ and index, everything else by its key.
 * `owners` is never exported. An open turn is exported as it stands, its chunks too, with owner null. One that was
   streaming has no writer in the store that imports it, so that store's recovery seals it as aborted with what it had;
   one that waits goes on waiting.
-* A system prompt is in every group whose messages name it, and is kept once. An id of another program (foreign_ids) is
-  exported with the row it stands for.
+* A system prompt is in every group whose messages name it, and is kept once; so are the tool definitions and settings
+  (bodies) that its turns name. An id of another program (foreign_ids) is exported with the row it stands for.
+* What follows from other rows (an ancestor to jump to, sums, facts as columns, the fields of compactions) is not in the
+  file; the store that imports it works it out.
 * Where only some sessions are chosen, the sessions that their turns and messages live in come along as *husks*
   (`{"session":"ses_…","husk":true}`): deleted sessions at revision 0 that hold just the turns and messages which the
-  chosen ones reach. An import of the whole session later completes a husk; a husk never changes a session that
-  is there.
+  chosen ones reach, and the usage of these turns. An import of the whole session later completes a husk; a husk never
+  changes a session that is there.
 * An import takes a group whole or not at all, and only if every digest in it fits. A session that is there already with
   the same content is left alone; one that differs is refused and nothing is changed. So running an import again
   finishes what an interruption left.
+* Version 1 had no session_facts, usage and bodies, and no ended_at, end_reason and last_message_at of heads. It is read
+  like version 2; a session that is there counts as the same if all that version 1 can say of it is.
 * A title, alias or id that was stored before there were limits may be longer than an index of Postgres can hold.
   Imported there it is cut, and the whole is in the session's metadata, under `cut_short`; `on_cut` hears of it.
 """

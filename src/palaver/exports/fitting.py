@@ -23,7 +23,7 @@ from .tables import Table
 
 KEY = "cut_short"
 _NAMES = {tables.ALIASES.name: ("namespace", "name"), tables.FOREIGN_IDS.name: ("origin", "scope", "foreign_id")}
-_NAMES |= {tables.QUEUE.name: ("id",), tables.DELIVERIES.name: ("source", "delivery_id")}
+_NAMES |= {tables.QUEUE.name: ("id",), tables.DELIVERIES.name: ("source", "delivery_id"), tables.USAGE.name: ("key",)}
 _TEXTS = {tables.SESSIONS.name: ("agent", "workspace_root")}
 
 _IN_MEMORY = 4 << 20
@@ -58,7 +58,7 @@ def _cut(text: str, size: int) -> str:
     return text.encode()[:size].decode("utf-8", "ignore")
 
 
-def fit(spool: IO[bytes]) -> list[str]:
+def fit(spool: IO[bytes], version: int) -> list[str]:
     """Cut the lines of a group where that is needed; what was, in words."""
     whole: dict[str, list[str]] = {}
     for table, row in _rows(spool):
@@ -69,7 +69,7 @@ def fit(spool: IO[bytes]) -> list[str]:
             row.update(dict(_cuts(table, row)))
             if table is tables.SESSIONS:
                 row["metadata_json"] = _with(row["metadata_json"], whole)
-            fitted.write(table.line(tuple(row[name] for name in table.names)))
+            fitted.write(table.line(tuple(row[name] for name in table.names), version))
         fitted.seek(0)
         spool.seek(0)
         spool.truncate()

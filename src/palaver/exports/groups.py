@@ -6,6 +6,7 @@ Every row is read when it is its turn, so memory holds a row and a page of keys,
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
+from typing import Any
 
 from ..core import damage
 from ..db.engine import Row, Tx
@@ -15,8 +16,8 @@ from .tables import Table
 
 _PAGE = 500
 _BATCH = 1 << 20  # bytes of rows that are read at once
-_PROMPT = "system_prompt_digest"
-_line_seq, _entry_seq = tables.REFLOG.value("seq"), tables.ENTRIES.value("seq")
+_PROMPT, _BODIES = "system_prompt_digest", ("tools_digest", "settings_digest")
+_line_seq, _entry_seq, _usage_n = tables.REFLOG.value("seq"), tables.ENTRIES.value("seq"), tables.USAGE.value("n")
 _facts, _metadata = tables.TURNS.value("facts_json"), tables.MESSAGES.value("metadata_json")
 
 Rows = Iterator[tuple[Table, Row]]
@@ -29,6 +30,7 @@ class Group:
         self.session_id = session_id
         self._turns = turns
         self._prompts: set[str] = set()
+        self._bodies: set[str] = set()
 
     def rows(self, tx: Tx) -> Rows:
         for table, rows in (
@@ -46,7 +48,10 @@ class Group:
             (tables.QUEUE, self.queue(tx)),
             (tables.DELIVERIES, self.deliveries(tx)),
             (tables.PRUNED, self.pruned(tx)),
+            (tables.FACTS, self.facts(tx)),
+            (tables.USAGE, self.usage(tx)),
             (tables.PROMPTS, self.prompts(tx)),
+            (tables.BODIES, self.bodies(tx)),
         ):
             for row in rows:
                 yield table, row
@@ -66,7 +71,7 @@ class Group:
     def turns(self, tx: Tx) -> Iterable[Row]:
         for turn_id in self._turns:
             for row in tx.all(Q.export_turn, turn=turn_id):
-                self._note_prompt(_facts(row))
+                self._note_facts(_facts(row))
                 yield row
 
     def entries(self, tx: Tx) -> Iterable[Row]:
@@ -79,7 +84,7 @@ class Group:
     def messages(self, tx: Tx) -> Iterable[Row]:
         for message_id in self.message_ids(tx):
             for row in tx.all(Q.export_message, id=message_id):
-                self._note_prompt(_metadata(row))
+                self._note_prompts(_objects(_metadata(row), "metadata"))
                 yield row
 
     def message_ids(self, tx: Tx) -> Iterator[str]:
@@ -135,18 +140,47 @@ class Group:
     def pruned(self, tx: Tx) -> Iterable[Row]:
         return tx.all(Q.export_pruned, session=self.session_id)
 
+    def facts(self, tx: Tx) -> Iterable[Row]:
+        return tx.all(Q.export_facts, session=self.session_id)
+
+    def usage(self, tx: Tx) -> Iterable[Row]:
+        after = 0
+        while page := tx.all(Q.usage_of_session, session=self.session_id, after=after, limit=_PAGE):
+            yield from page
+            after = _usage_n(page[-1])
+
     def prompts(self, tx: Tx) -> Iterable[Row]:
         """Those that the messages and turns before named."""
         for digest in sorted(self._prompts):
             yield from tx.all(Q.export_prompt, digest=digest)
 
-    def _note_prompt(self, text: str) -> None:
-        if not isinstance(text, str) or f'"{_PROMPT}"' not in text:
-            return
-        value = damage.parsed(text)
-        for place in (value, value.get("metadata") if isinstance(value, dict) else None):
-            if isinstance(place, dict) and isinstance(place.get(_PROMPT), str):
-                self._prompts.add(place[_PROMPT])
+    def bodies(self, tx: Tx) -> Iterable[Row]:
+        """Tools and settings that the turns before named."""
+        for digest in sorted(self._bodies):
+            yield from tx.all(Q.export_body, digest=digest)
+
+    def _note_facts(self, text: Any) -> None:
+        """What was in force in a turn; and, as a message was sent that waits in the queue."""
+        told = _objects(text, "as_sent")
+        self._note_prompts(inner for facts in told for inner in _inside(facts, "metadata"))
+        self._bodies |= {facts[key] for facts in told for key in _BODIES if isinstance(facts.get(key), str)}
+
+    def _note_prompts(self, objects: Iterable[dict[str, Any]]) -> None:
+        self._prompts |= {each[_PROMPT] for each in objects if isinstance(each.get(_PROMPT), str)}
+
+
+def _objects(text: Any, key: str) -> list[dict[str, Any]]:
+    """An object that names digests, and the one that it has under a key; none of it if it names none."""
+    if not isinstance(text, str) or '_digest"' not in text:
+        return []
+    value = damage.parsed(text)
+    return list(_inside(value, key)) if isinstance(value, dict) else []
+
+
+def _inside(value: dict[str, Any], key: str) -> Iterator[dict[str, Any]]:
+    yield value
+    if isinstance(value.get(key), dict):
+        yield value[key]
 
 
 def batches(sizes: list[Row]) -> Iterator[int]:

@@ -1,7 +1,8 @@
 """A husk: what is left of a session that others stand on, when only those others are taken along.
 
 It is a deleted session at revision 0 that holds just the turns and messages which were reached, all of them
-hidden, as if the rest had never been. Its stamps come from the session itself, so the same content gives the same husk.
+hidden, and what these used, as if the rest had never been. Its stamps come from the session itself, so the same content
+gives the same husk.
 """
 
 from __future__ import annotations
@@ -22,7 +23,8 @@ from .groups import Group
 from .selection import Chosen, Selection
 
 _COUNTS = ("prompt_tokens", "completion_tokens", "reasoning_tokens", "cache_read", "cache_write")
-_cost = tables.TURNS.value("cost_usd")
+_cost, _turn = tables.TURNS.value("cost_usd"), tables.USAGE.value("turn_id")
+_created_at = tables.MESSAGES.value("created_at")
 
 
 def is_husk(revision: int | None, deleted_at: int | None) -> bool:
@@ -55,7 +57,9 @@ class Husk(Group):
     def head(self, tx: Tx) -> Iterable[Row]:
         row: dict[str, Any] = dict(self._head)
         row.update(turn_id=None, prev_turn_id=None, revision=0, event_seq=1, events_floor=0, looked_at=0)
-        row.update(title=None, deleted_at=self._stamp)
+        row.update(title=None, deleted_at=self._stamp, ended_at=None, end_reason=None)
+        times = (at for at in map(_created_at, self.messages(tx)) if type(at) is int)
+        row["last_message_at"] = max(times, default=None)
         yield tuple(row.values())
 
     def reflog(self, tx: Tx) -> Iterable[Row]:
@@ -72,10 +76,13 @@ class Husk(Group):
             if any(self._selection.has_turn(turn_id, home) for turn_id, *_, home in listed):
                 yield message_id
 
+    def usage(self, tx: Tx) -> Iterable[Row]:
+        return (row for row in super().usage(tx) if self._selection.has_turn(_turn(row), self.session_id))
+
     def _nothing(self, tx: Tx) -> Iterable[Row]:
         return ()
 
-    events = copies = aliases = queue = deliveries = pruned = _nothing
+    events = copies = aliases = queue = deliveries = pruned = facts = _nothing
 
 
 def _deleted(text: str, at: int) -> str:

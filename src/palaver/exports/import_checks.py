@@ -6,7 +6,7 @@ recorded here.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..base import exact_json, ids
@@ -30,6 +30,7 @@ _TOLD = {
     Flaw.NO_ROW: "is listed but its row is missing",
     Flaw.MOVED: "does not belong to the message it is listed with",
 }  # to who brings a file
+_BODIES = {tables.PROMPTS: "system prompt", tables.BODIES: "body"}
 
 
 def check_row(table: Table, row: dict[str, Any]) -> None:
@@ -48,8 +49,26 @@ def check_row(table: Table, row: dict[str, Any]) -> None:
         value = exact_json.parse(row["data"])
         if not isinstance(value, dict) or not isinstance(value.get("turn"), str):
             raise BadValue("a stray's event names its turn")
-    elif table is tables.PROMPTS and not prompt_fits(row["digest"], row["body"]):
-        raise BadValue(f"the system prompt {row['digest']!r:.64} is not what it is named by")
+    elif table is tables.FACTS:
+        _check_fact(row)
+    elif table is tables.USAGE:
+        _check_usage(row)
+    elif table in _BODIES and not prompt_fits(row["digest"], row["body"]):
+        raise BadValue(f"the {_BODIES[table]} {row['digest']!r:.64} is not what it is named by")
+
+
+def _check_fact(row: dict[str, Any]) -> None:
+    for column in ("name", "value"):
+        if not exact_json.check_name(f"the {column} of a fact", row[column]):
+            raise BadValue(f"a fact has a {column}")
+
+
+def _check_usage(row: dict[str, Any]) -> None:
+    if row["n"] < 1:
+        raise BadValue("rows of usage are numbered from 1 on")
+    for column in ("cost_reported", "cost_computed"):
+        if row[column] is not None and row[column] < 0:
+            raise BadValue(f"{column} of a row of usage is negative")
 
 
 def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], first: int, *, own: bool) -> None:
@@ -64,6 +83,18 @@ def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], 
             _prove_head(tx, session_id)
         except BadValue as error:
             raise Rejected(first - 1, str(error)) from None
+
+
+def prove_usage(tx: Tx, session_id: str, given: Iterable[tuple[int, dict[str, Any]]]) -> None:
+    """Each response is counted once, and what a turn used can be added up."""
+    for (twice,) in tx.all(Q.import_key_twice, session=session_id):
+        for number, row in given:
+            if row["n"] == twice:
+                raise Rejected(number, f"the key {row['key']!r:.60} is on two rows of usage")
+    for (turn_id,) in tx.all(Q.import_too_much, session=session_id):
+        for number, row in given:
+            if row["turn_id"] == turn_id:
+                raise Rejected(number, f"turn {turn_id} would have used more than can be counted")
 
 
 # ---------------------------------------------------------------- turns
@@ -86,6 +117,15 @@ def _prove_turn(tx: Tx, given: dict[str, Any]) -> None:
     )
     if right != (turn.depth, turn.thread_tokens, turn.thread_messages):
         raise BadValue(f"the depth, tokens or messages of turn {turn.id} do not follow from its parent's")
+    _prove_counts(tx, turn)
+
+
+def _prove_counts(tx: Tx, turn: rows.TurnRow) -> None:
+    """Where there are rows of a turn's usage, they add up to its counts."""
+    counts = (turn.input_tokens, turn.output_tokens, turn.reasoning_tokens, turn.cache_read, turn.cache_write)
+    found = tx.one(Q.usage_sum_of_turn, turn=turn.id)
+    if found is not None and None not in found and found != counts:
+        raise BadValue(f"the tokens of turn {turn.id} are not those of its rows of usage")
 
 
 def _parent(tx: Tx, turn: rows.TurnRow) -> records.ThreadRow:

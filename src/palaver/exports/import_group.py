@@ -25,6 +25,7 @@ from .tables import Table
 FRESH, MERGE, COMPLETE = "fresh", "merge", "complete"
 _BATCH, _BATCH_BYTES = 1_000, 4 << 20
 _MERGED = (tables.TURNS, tables.ENTRIES, tables.MESSAGES, tables.PARTS)
+_BY_CONTENT = (tables.PROMPTS, tables.BODIES)  # their key says what they hold
 _IDENTITY = ("seq", "kind", "ref", "leaf")  # of an entry: its salt goes with the bytes, its client's id may change
 _identity = tables.ENTRIES.value(*_IDENTITY)
 
@@ -32,11 +33,12 @@ _identity = tables.ENTRIES.value(*_IDENTITY)
 class Arrival:
     """A group that was read to its end: its rows lie in a temporary file."""
 
-    def __init__(self, session_id: str, husk: bool, spool: IO[bytes], first: int, content: bytes) -> None:
+    def __init__(self, session_id: str, husk: bool, spool: IO[bytes], first: int, content: bytes, version: int) -> None:
         self.session_id = session_id
         self.husk = husk
         self.first = first
         self.content = content
+        self.version = version  # of the format of its lines
         self.turn_ids = _TurnIds(self)
         self._spool = spool
 
@@ -77,8 +79,8 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
     if (found is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*standing)):
         raise Rejected(arrival.first - 1, "another program changed this session in the meantime; import it again")
     if mode == COMPLETE:
-        tx.run(Q.drop_head, session=arrival.session_id)
-        tx.run(Q.drop_reflog, session=arrival.session_id)
+        for query in (Q.drop_head, Q.drop_reflog, Q.drop_usage, Q.drop_facts):
+            tx.run(query, session=arrival.session_id)
     counts = {table.name: 0 for table in tables.IN_ORDER}
     added = 0
     if mode == FRESH and not careful:
@@ -93,16 +95,19 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
     if mode == COMPLETE:
         _refuse_leftovers(tx, arrival, counts)
     if added:
-        tx.run(Q.import_live, session=arrival.session_id)
-        _mark_strays(tx, arrival.session_id)
+        _derive(tx, arrival, mode)
+    import_checks.prove_usage(tx, arrival.session_id, arrival.rows(tables.USAGE))
     import_checks.prove(tx, arrival.session_id, arrival.rows(tables.TURNS), arrival.first, own=mode != MERGE)
     return bool(added)
 
 
-def _mark_strays(tx: Tx, session_id: str) -> None:
-    """By their events: each names its turn (see `import_checks.check_row`)."""
-    for seq, data in tx.all(Q.stray_events, session=session_id):
-        tx.run(Q.set_stray, turn=exact_json.parse(data)["turn"], session=session_id, seq=seq)
+def _derive(tx: Tx, arrival: Arrival, mode: str) -> None:
+    """What follows from the rows of this session; the rest is filled in slices when all are there (see reader)."""
+    tx.run(Q.import_live, session=arrival.session_id)
+    if mode == MERGE or arrival.version == 1:
+        tx.run(Q.import_last_message, session=arrival.session_id)
+    for seq, data in tx.all(Q.stray_events, session=arrival.session_id) if mode != MERGE else ():
+        tx.run(Q.set_stray, session=arrival.session_id, turn=exact_json.parse(data)["turn"], seq=seq)
 
 
 def _put_fresh(tx: Tx, arrival: Arrival) -> int:
@@ -122,7 +127,7 @@ def _put_fresh(tx: Tx, arrival: Arrival) -> int:
 
 def _put_batch(tx: Tx, table: Table, batch: list[dict[str, Any]]) -> int:
     added = tx.run_many(table.put, batch)
-    if added != len(batch) and table not in (tables.PROMPTS, tables.PRUNED):
+    if added != len(batch) and table not in (*_BY_CONTENT, tables.PRUNED):
         raise FastPathMissed
     return added
 
@@ -152,7 +157,7 @@ def _check(number: int, table: Table, row: dict[str, Any]) -> None:
 
 def _may_be_there(tx: Tx, arrival: Arrival, mode: str, table: Table, row: dict[str, Any]) -> bool:
     """Is the row that has the key the same one? What turns, messages and parts hold is proved afterwards."""
-    if table in (tables.PROMPTS, tables.PRUNED):
+    if table in (*_BY_CONTENT, tables.PRUNED):
         return True
     if table is tables.FOREIGN_IDS:
         key = {"origin": row["origin"], "scope": row["scope"], "foreign": row["foreign_id"]}
@@ -191,13 +196,22 @@ def _settle_merge(tx: Tx, arrival: Arrival, revision: int | None, deleted_at: in
     if not is_husk(revision, deleted_at):
         why = f"session {session_id} exists and lacks rows that others in this file stand on; nothing was changed"
         raise Rejected(arrival.first - 1, why)
-    for _, table, row in arrival:
-        if table in (tables.FOREIGN_IDS, tables.PROMPTS):
-            tx.run(table.put, **row, group=session_id)
+    for number, table, row in arrival:
+        if table in (tables.FOREIGN_IDS, tables.USAGE, *_BY_CONTENT):
+            _check(number, table, row)
+            if not tx.run(table.put, **row, group=session_id) and table is tables.USAGE:
+                _refuse_other_usage(tx, number, row)
     usage = usage_of(Group(session_id, ()).messages(tx))
     counts = dict(zip(("input", "output", "reasoning", "cache_read", "cache_write"), usage.counts(), strict=True))
     tx.run(Q.set_rollups, session=session_id, total=usage.total, **counts)
     tx.run(Q.set_preview, session=session_id, preview=previews.recompute(tx, session_id))
+
+
+def _refuse_other_usage(tx: Tx, number: int, row: dict[str, Any]) -> None:
+    """It is there already, or something is wrong with it."""
+    there = tx.one(Q.usage_of_session, session=row["session_id"], after=row["n"] - 1, limit=1)
+    if there != tuple(row.values()):
+        raise Rejected(number, f"row {row['n']} of usage is there with another content, or belongs to nothing here")
 
 
 def _refuse_leftovers(tx: Tx, arrival: Arrival, counts: dict[str, int]) -> None:

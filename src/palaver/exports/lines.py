@@ -9,12 +9,12 @@ import msgspec
 
 from ..errors import BadValue
 from .results import NotAnExport
-from .writer import HEADER
+from .tables import VERSION
 
 FIRST = 64 << 10  # bytes that the first line may have
 LONGEST = 512 << 20
 _PIECE = 1 << 20
-_VERSIONS = {"version": 1, "schema": 1}
+_KNOWN = {"version": VERSION, "schema": 1}
 
 _decode = msgspec.json.Decoder(dict[str, str | int | float | bool | None]).decode
 _encode = msgspec.json.encode
@@ -29,8 +29,8 @@ class Lines:
         self.number = 0
         self.bytes = 0
 
-    def first(self) -> None:
-        """The header, or NotAnExport."""
+    def first(self) -> int:
+        """The header: which version of the format the file has; or NotAnExport."""
         line = self._read(FIRST)
         if len(line) > FIRST or not line.startswith(b"{"):
             raise NotAnExport(_what_it_is(line))
@@ -39,8 +39,9 @@ class Lines:
         except BadValue as error:
             raise NotAnExport(f"it is not the first line of an export: {error}") from None
         _check_header(fields)
-        if line != HEADER and line.endswith(b"\r\n"):
+        if line.endswith(b"\r\n"):
             raise NotAnExport("the line ends were changed to CR LF on the way; fetch the file again as binary")
+        return int(fields["version"])
 
     def next(self) -> bytes | None:
         """The next line with its end; None at the end of the file. A line over LONGEST is skipped: BadValue."""
@@ -100,7 +101,7 @@ def _refuse_twins(line: bytes) -> None:
 def _check_header(fields: dict[str, Any]) -> None:
     if fields.get("palaver") != "export":
         raise NotAnExport('it is not the first line of an export, {"palaver":"export",…}')
-    for key, known in _VERSIONS.items():
+    for key, known in _KNOWN.items():
         given = fields.get(key)
         if type(given) is not int or given < 1:
             raise NotAnExport(f"the {key} of the export is missing")

@@ -14,7 +14,7 @@ from typing import IO, Any, BinaryIO
 import msgspec
 
 from ..base import arguments
-from ..core.upkeep import records
+from ..core.upkeep import filling, records
 from ..db.engine import Database, Tx
 from ..errors import BadValue, StoreError
 from . import fitting, tables
@@ -66,13 +66,16 @@ class _Import:
         self._on_refused = on_refused
         self._on_cut = on_cut
         self._told = 0
+        self._version = tables.VERSION
         self._groups = self._imported = self._there = self._refusals = 0
 
     def run(self) -> Summary:
-        self._lines.first()
+        self._version = self._lines.first()
         while self._step():
             self._tell(0)
         self._tell(0)
+        if self._imported:  # if it comes to nothing, maintenance does it
+            filling.fill_all(self._db)
         return Summary(self._imported, self._there, self._refusals, self._lines.number)
 
     def _step(self) -> bool:
@@ -151,12 +154,12 @@ class _Import:
             raise BadValue('a session begins with {"session":"…"}')
         if not isinstance(fields["session"], str) or not fields["session"] or "\0" in fields["session"]:
             raise BadValue("a session's name is text")
-        sorter = _Sorter(fields["session"], "husk" in fields)
+        sorter = _Sorter(fields["session"], "husk" in fields, self._version)
         first, hasher = self._lines.number + 1, sha256()
         for line, found in self._rows(fields["session"]):
             if "end" in found:
                 _check_footer(found, self._lines.number - first, hasher.hexdigest())
-                arrival = Arrival(fields["session"], "husk" in fields, spool, first, sorter.finish())
+                arrival = Arrival(fields["session"], "husk" in fields, spool, first, sorter.finish(), self._version)
                 return self._fitted(arrival, spool) if sorter.has_long and self._db.longest_key else arrival
             sorter.add(line, found)
             hasher.update(line)
@@ -166,15 +169,16 @@ class _Import:
 
     def _fitted(self, arrival: Arrival, spool: IO[bytes]) -> Arrival:
         """The same session as the store's indexes can hold it."""
-        cuts = fitting.fit(spool)
-        sorter = _Sorter(arrival.session_id, arrival.husk)
+        cuts = fitting.fit(spool, arrival.version)
+        sorter = _Sorter(arrival.session_id, arrival.husk, arrival.version)
         spool.seek(0)
         for line in spool:
             sorter.add(line, fields_of(line))
         if self._on_cut is not None:
             for what in cuts:
                 self._on_cut(Cut(arrival.session_id, what))
-        return Arrival(arrival.session_id, arrival.husk, spool, arrival.first, sorter.finish())
+        content = sorter.finish()
+        return Arrival(arrival.session_id, arrival.husk, spool, arrival.first, content, arrival.version)
 
     def _rows(self, session_id: str) -> Iterator[tuple[bytes, dict[str, Any]]]:
         """The lines of a group, its last one included; BadValue where the group breaks off."""
@@ -219,9 +223,11 @@ class _Import:
 class _Sorter:
     """Checks the rows of a group one by one, and makes the hash by which its content is compared."""
 
-    def __init__(self, session_id: str, husk: bool) -> None:
+    def __init__(self, session_id: str, husk: bool, version: int) -> None:
         self._session_id = session_id
         self._husk = husk
+        self._version = version
+        self._created_at: int | None = None
         self.has_long = False  # a text that an index may not hold
         self._rank = 0
         self._seen: set[str] = set()
@@ -229,9 +235,9 @@ class _Sorter:
 
     def add(self, line: bytes, fields: dict[str, Any]) -> None:
         table = tables.BY_NAME.get(fields["table"]) if isinstance(fields["table"], str) else None
-        if table is None:
-            raise BadValue(f"an export has no table {fields['table']!r:.60}")
-        row = table.row(fields)
+        if table is None or table.since > self._version:
+            raise BadValue(f"an export of version {self._version} has no table {fields['table']!r:.60}")
+        row = table.row(fields, self._version)
         rank = tables.RANK[table.name]
         if rank < self._rank:
             raise BadValue(f"a row of {table.name} comes too late: lines are out of order")
@@ -241,10 +247,14 @@ class _Sorter:
             raise BadValue(f"the row belongs to session {row[table.home]!r:.60}, not to this one")
         if table is tables.HEADS and is_husk(row["revision"], row["deleted_at"]) != self._husk:
             raise BadValue("the session's first line and its head do not agree whether it is a husk")
+        if table is tables.SESSIONS:
+            self._created_at = row["created_at"]
+        if table is tables.FACTS and row["created_at"] != self._created_at:
+            raise BadValue(f"the fact {row['name']!r:.60} has another created_at than its session")
         self.has_long = self.has_long or fitting.is_too_long(table, row)
         self._rank = rank
         self._seen.add(table.name)
-        add_content(self._content, table, line, row)
+        add_content(self._content, table, line, row, self._version)
 
     def finish(self) -> bytes:
         if tables.SESSIONS.name not in self._seen:
@@ -252,12 +262,13 @@ class _Sorter:
         return self._content.digest()
 
 
-def add_content(hasher: Any, table: Table, line: bytes, row: dict[str, Any]) -> None:
-    """What counts when two copies of a session are compared: not the numbers that forks and looks move, and
-    not system prompts, which are named by their content."""
+def add_content(hasher: Any, table: Table, line: bytes, row: dict[str, Any], version: int) -> None:
+    """What counts when two copies of a session are compared, by what their version of the format says: not the numbers
+    that forks and looks move, and not what is named by its content."""
     if table is tables.HEADS:
-        hasher.update(_encode({k: v for k, v in row.items() if k not in _VOLATILE}))
-    elif table is not tables.PROMPTS:
+        known = table.names_in(version)
+        hasher.update(_encode({name: row[name] for name in known if name not in _VOLATILE}))
+    elif table not in (tables.PROMPTS, tables.BODIES):
         hasher.update(line)
 
 
@@ -288,5 +299,7 @@ def _content_of(tx: Tx, arrival: Arrival) -> bytes:
     """The same hash, over what the store has of the turns that the file names."""
     hasher = sha256()
     for table, row in Group(arrival.session_id, arrival.turn_ids).rows(tx):
-        add_content(hasher, table, table.line(row), dict(zip(table.names, row, strict=True)))
+        if table.since <= arrival.version:
+            line = table.line(row, arrival.version)
+            add_content(hasher, table, line, dict(zip(table.names, row, strict=True)), arrival.version)
     return hasher.digest()

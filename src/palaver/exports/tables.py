@@ -3,13 +3,16 @@
 The columns are those of the schema, in its order. What one may hold follows from its type and its name. Kinds: text,
 int, count (a number that goes up: 0 to 2⁵³), real, json (any JSON text), object (JSON text of an object), salt (16
 bytes) and hash (32 bytes), both as hex, null (always null).
+
+What follows from other rows is no part of an export: an import works it out again. A version of the format may add
+tables and columns, and takes none away; so one description serves them all, and says what came when.
 """
 
 from __future__ import annotations
 
 import math
 import re
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterable
 from operator import itemgetter
 from typing import Any, NamedTuple
 
@@ -23,6 +26,8 @@ from ..db.engine import Row
 from ..db.queries import Q, Query
 from ..errors import BadValue
 from ..model import MOST
+
+VERSION = 2  # of the format: what is written; every one before is read, too
 
 _encode = msgspec.json.encode
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
@@ -38,9 +43,16 @@ class Column(NamedTuple):
     null: bool
 
 
+class Shape(NamedTuple):
+    """A table in one version of the format."""
+
+    columns: list[Column]
+    keys: list[str]  # of a line
+
+
 class Table:
     """One table. `kinds` are those of columns whose type and name do not say it, `without` what means nothing
-    elsewhere."""
+    elsewhere; the table is there from version `since` on, its columns `later` from version 2."""
 
     def __init__(
         self,
@@ -51,6 +63,8 @@ class Table:
         counts: str = "",
         kinds: dict[str, str] | None = None,
         without: Collection[str] = (),
+        since: int = 1,
+        later: Collection[str] = (),
     ) -> None:
         self.name = name
         self.put = put
@@ -60,25 +74,30 @@ class Table:
             _column(c, known.get(c.name)) for c in schema.current().tables[name].columns if c.name not in without
         ]
         self.names = [column.name for column in self.columns]
-        self._keys = ["table", *self.names]
-        self._bytes = any(column.kind in _HEX for column in self.columns)
+        self.since = since
+        self._shapes = {1: _shape(c for c in self.columns if c.name not in later), 2: _shape(self.columns)}
         self._not_plain = [column for column in self.columns if column.kind in ("real", *_HEX)]
 
-    def line(self, row: Row) -> bytes:
-        """A stored row as a line of the file."""
+    def line(self, row: Row, version: int = VERSION) -> bytes:
+        """A stored row as a line of the file, of which an older one does not know the last columns."""
+        columns, keys = self._shapes[version]
         values = [
             v.hex() if type(v) is bytes and column.kind in _HEX else v
-            for v, column in zip(row, self.columns, strict=True)
+            for v, column in zip(row[: len(columns)] if version < VERSION else row, columns, strict=True)
         ]
-        for value, column in zip(values, self.columns, strict=True):
+        for value, column in zip(values, columns, strict=True):
             if type(value) is bytes or (type(value) is float and not math.isfinite(value)):
                 raise self._unsaid(row, column, f"holds {value!r:.40}, which JSON cannot say")
             if column.kind in ("json", "object") and type(value) is str:
                 self._check_json(row, column, value)
         try:
-            return _encode(dict(zip(self._keys, (self.name, *values), strict=True))) + b"\n"
+            return _encode(dict(zip(keys, (self.name, *values), strict=True))) + b"\n"
         except UnicodeEncodeError:
             raise self._unsaid(row, self.columns[0], "or another column is a text that is not UTF-8") from None
+
+    def names_in(self, version: int) -> list[str]:
+        """Its columns in a version of the format."""
+        return [column.name for column in self._shapes[version].columns]
 
     def value(self, *names: str) -> Callable[[Row], Any]:
         """What takes this column out of a stored row; of several, a tuple."""
@@ -97,26 +116,33 @@ class Table:
         where = f"{column.name} of {self.name} {damage.as_text(first)}"
         return BadValue(f"{where} {what}; `palaver verify` names such rows, `palaver show` still reads the session")
 
-    def row(self, fields: dict[str, Any]) -> dict[str, Any]:
-        """The columns of a line, checked and as the store keeps them."""
-        if len(fields) != len(self._keys) or any(name not in fields for name in self.names):
-            raise BadValue(self._not_these(fields))
-        return {column.name: _stored(column, fields[column.name]) for column in self.columns}
+    def row(self, fields: dict[str, Any], version: int = VERSION) -> dict[str, Any]:
+        """The columns of a line, checked and as the store keeps them; those that its version does not know are NULL."""
+        columns, keys = self._shapes[version]
+        if len(fields) != len(keys) or any(key not in fields for key in keys):
+            raise BadValue(self._not_these(fields, keys))
+        row: dict[str, Any] = {column.name: _stored(column, fields[column.name]) for column in columns}
+        return row if len(columns) == len(self.columns) else {**dict.fromkeys(self.names), **row}
 
     def known_row(self, fields: dict[str, Any]) -> dict[str, Any]:
         """The columns of a line that was checked before."""
-        row = {name: fields[name] for name in self.names}
+        row = {name: fields.get(name) for name in self.names}
         for column in self._not_plain:
             if row[column.name] is not None:
                 row[column.name] = _CHECKS[column.kind](column, row[column.name])
         return row
 
-    def _not_these(self, fields: dict[str, Any]) -> str:
-        missing = [name for name in self.names if name not in fields]
-        unknown = [name for name in fields if name not in self._keys]
+    def _not_these(self, fields: dict[str, Any], keys: list[str]) -> str:
+        missing = [name for name in keys if name not in fields]
+        unknown = [name for name in fields if name not in keys]
         if missing:
             return f"{self.name} has a column {missing[0]}, this line has not"
         return f"{self.name} has no column {unknown[0]!r:.60}"
+
+
+def _shape(columns: Iterable[Column]) -> Shape:
+    listed = list(columns)
+    return Shape(listed, ["table", *(column.name for column in listed)])
 
 
 def _column(column: schema.Column, known: str | None) -> Column:
@@ -217,6 +243,7 @@ HEADS = Table(
     Q.import_head,
     "session_id",
     counts="revision event_seq events_floor last_at looked_at deleted_at ended_at last_message_at",
+    later=("ended_at", "end_reason", "last_message_at"),
 )
 REFLOG = Table("reflog", Q.import_line, "session_id", counts="seq revision ref_seq")
 TURNS = Table(
@@ -238,11 +265,14 @@ FOREIGN_IDS = Table("foreign_ids", Q.import_foreign_id)
 QUEUE = Table("queue", Q.import_queued, "session_id", counts="claims")
 DELIVERIES = Table("deliveries", Q.import_delivery, "session_id")
 PRUNED = Table("pruned", Q.import_pruned, "session_id")
+FACTS = Table("session_facts", Q.import_fact, "session_id", since=2)
+USAGE = Table("usage", Q.import_usage, "session_id", counts="n input output reasoning cache_read cache_write", since=2)
 PROMPTS = Table("system_prompts", Q.import_prompt)
+BODIES = Table("bodies", Q.import_body, kinds={"body": "json"}, since=2)
 
 IN_ORDER = [
     SESSIONS, HEADS, REFLOG, TURNS, ENTRIES, MESSAGES, PARTS, EVENTS, COPIES, ALIASES, FOREIGN_IDS,
-    QUEUE, DELIVERIES, PRUNED, PROMPTS,
+    QUEUE, DELIVERIES, PRUNED, FACTS, USAGE, PROMPTS, BODIES,
 ]  # fmt: skip
 BY_NAME = {table.name: table for table in IN_ORDER}
 RANK = {table.name: place for place, table in enumerate(IN_ORDER)}

@@ -16,8 +16,9 @@ from .groups import Group
 from .husks import Husk, is_husk
 from .results import Progress, Refusal, Written
 from .selection import Chosen, Selection
+from .tables import VERSION
 
-HEADER = b'{"palaver":"export","version":1,"schema":1}\n'
+HEADER = b'{"palaver":"export","version":%d,"schema":1}\n' % VERSION
 _EVERY = 4 << 20  # bytes between two reports of progress
 
 _encode = msgspec.json.encode

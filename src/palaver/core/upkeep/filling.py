@@ -39,10 +39,12 @@ def fill_slice(db: Database) -> int:
 
 def fill(tx: Tx, limit: int) -> int:
     found = records.unfilled.all(tx, limit=limit)
-    for session_id in dict.fromkeys(row.session_id for row in found):
+    locked = sorted({row.session_id for row in found})  # in one order: somebody else may fill, too
+    for session_id in locked:
         tx.one(Q.lock_session, session=session_id)
     for row in records.unfilled.all(tx, limit=limit) if found else ():  # under the locks: nobody seals them meanwhile
-        write(tx, row)
+        if row.session_id in locked:
+            write(tx, row)
     return len(found)
 
 

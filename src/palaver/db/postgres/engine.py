@@ -8,7 +8,7 @@ that was being committed on it (`outcome`).
 from __future__ import annotations
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, ExitStack, closing, contextmanager
 from functools import partial
 from typing import Any, NoReturn
@@ -73,6 +73,7 @@ class PostgresDatabase:
         self._pid = os.getpid()
         self._expected: dict[str, tuple[str, str]] = {}
         self._notified = 0.0
+        self._version: int | None = VERSION  # the last that was found to take what we write
         self.pool = Pool(address, self.name, timeout, pooler=pooler)
         self.schema = self.channel = self._open(space, create)
         self._streams = Streams(self, self._soft)
@@ -120,10 +121,11 @@ class PostgresDatabase:
         """A setting of the store that this process was opened under: if it changes, writes are refused."""
         self._expected[name] = (value, default)
 
-    def check(self, version: int | None, events: str | None) -> None:
+    def check(self, version: int | None, events: str | None, writers_from: Callable[[], object]) -> None:
         """What every write checks first: a newer Palaver may have migrated, another process changed what is kept."""
-        if version != VERSION:
-            spaces.refuse_version(self.name, version or 0)
+        if version != self._version:
+            spaces.refuse_version(self.name, version or 0, writers_from())
+            self._version = version
         value, default = self._expected.get("events", ("", ""))
         if value and (events or default) != value:
             raise StoreError(f"another process changed what {self.name} keeps (events); open it again")

@@ -18,7 +18,7 @@ from ...base.clock import now_ms
 from ...errors import BadValue, NotAStore, Refused, SchemaMismatch, SchemaTooNew
 from .. import schema
 from ..engine import Row
-from ..migrate import VERSION
+from ..migrate import VERSION, takes_us
 from . import dialect, sharing
 from .nodes import HAS_CITUS
 
@@ -30,6 +30,8 @@ _DIRECTORY = (
         created_at BIGINT NOT NULL
     )""",
 )
+_WRITERS = "SELECT value FROM {}settings WHERE name = 'writers_from'"
+WRITERS_FROM = _WRITERS.format("")  # in the space that a transaction is in
 _SEEN = f"SELECT to_regclass('palaver.spaces') IS NOT NULL, {HAS_CITUS}"
 _ORPHANS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^palaver_[0-9a-f]{12}$' ORDER BY nspname LIMIT 1"
 _AT_ONCE = (pg.UniqueViolation, pg.DuplicateSchema, pg.DuplicateTable, pg.DeadlockDetected)
@@ -57,8 +59,9 @@ def open_space(connection: Connection, where: str, name: str, *, create: bool) -
     found = find(connection, name)
     if found is None and not create:
         raise NotAStore(f"{where}: there is no such space; open it with create=True, or list what there is")
-    if found is None or found.version != VERSION:
+    if found is None or found.version < VERSION:
         found = bring_up(connection, where, name)
+    refuse_newer(connection, where, found)
     return found.schema
 
 
@@ -67,8 +70,7 @@ def find_space(connection: Connection, where: str, name: str) -> str:
     found = find(connection, check_name(name))
     if found is None:
         raise NotAStore(f"{where}: there is no such space; with readonly=True none is made")
-    if found.version > VERSION:
-        raise SchemaTooNew(where, found.version, VERSION)
+    refuse_newer(connection, where, found)
     if found.version < VERSION:
         raise SchemaMismatch(
             f"{where} is at version {found.version}, and this Palaver reads {VERSION}; bring it up first "
@@ -160,9 +162,8 @@ def _bring_up(connection: Connection, where: str, name: str) -> Space:
         ).fetchone()
         assert row is not None
         space = Space(*row)
-        if space.version > VERSION:
-            refuse_version(where, space.version)
-        if space.version == VERSION:
+        refuse_newer(connection, where, space)
+        if space.version >= VERSION:
             return space
         _migrate(connection, where, space)
         connection.execute("UPDATE palaver.spaces SET version = %s WHERE name = %s", (VERSION, name))
@@ -189,10 +190,26 @@ def _migrate(connection: Connection, where: str, space: Space) -> None:
         connection.execute("INSERT INTO schema_migrations VALUES (%s, %s, %s)", (int(number), title, now_ms()))
 
 
-def refuse_version(where: str, version: int) -> None:
-    if version > VERSION:
+def refuse_newer(connection: Connection, where: str, space: Space) -> None:
+    """Unless it says that programs of this version may go on beside newer ones."""
+    if space.version > VERSION and not takes_us(space.version, _writers_from(connection, space.schema)):
+        raise SchemaTooNew(where, space.version, VERSION)
+
+
+def _writers_from(connection: Connection, schema_name: str) -> object:
+    try:
+        found = connection.execute(_WRITERS.format(f'"{schema_name}".').encode()).fetchall()
+    except pg.UndefinedTable:  # a version that keeps its settings elsewhere is one that we know nothing of
+        return None
+    return next((value for (value,) in found), None)
+
+
+def refuse_version(where: str, version: int, said: object) -> None:
+    """What a write finds under itself: an older version, or a newer one that does not take it."""
+    if version < VERSION:
+        raise SchemaMismatch(f"{where} is at version {version}, not {VERSION}; open it again")
+    if version > VERSION and not takes_us(version, said):
         raise SchemaTooNew(where, version, VERSION)
-    raise SchemaMismatch(f"{where} is at version {version}, not {VERSION}; open it again")
 
 
 def drop(connection: Connection, name: str) -> None:
@@ -217,6 +234,8 @@ def copy(connection: Connection, where: str, source: str, target: str) -> Space:
     if found is None:
         raise NotAStore(f"there is no space {source}")
     found = bring_up(connection, where, source)
+    if found.version > VERSION:  # it may hold what we know nothing of
+        raise SchemaTooNew(f"{where}: the space {source}", found.version, VERSION)
     with connection.transaction():
         connection.execute("SET TRANSACTION ISOLATION LEVEL REPEATABLE READ")
         made = Space(target, f"palaver_{os.urandom(6).hex()}", VERSION, now_ms())
@@ -226,7 +245,13 @@ def copy(connection: Connection, where: str, source: str, target: str) -> Space:
         with connection.pipeline():
             for statement in dialect.schema(schema.text()):
                 connection.execute(statement)
-        for table in schema.current().tables:
-            if table != "owners":  # nobody writes here yet
-                connection.execute(f'INSERT INTO {table} SELECT * FROM "{found.schema}".{table}')
+        for table in schema.current().tables.values():
+            if table.name != "owners":  # nobody writes here yet
+                connection.execute(_copying(table, found.schema).encode())
     return made
+
+
+def _copying(table: schema.Table, source: str) -> str:
+    """By name: a migration adds columns at the end, schema.sql has them where they belong."""
+    columns = ", ".join(column.quoted for column in table.columns)
+    return f'INSERT INTO {table.name} ({columns}) SELECT {columns} FROM "{source}".{table.name}'

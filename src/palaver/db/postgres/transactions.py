@@ -22,6 +22,7 @@ from .errors import TRANSLATED, is_lost, is_unsure, not_done
 from .nodes import WHICH, Ticket, here
 from .pipeline import Pipeline, Result, Step
 from .settings import BY_INDEX, FREE
+from .spaces import WRITERS_FROM
 
 if TYPE_CHECKING:
     from .engine import PostgresDatabase
@@ -197,7 +198,12 @@ class Write(Statements):
     def _check(self, result: Result) -> None:
         ((version, events, number, *place),) = result.rows()
         self._ticket = Ticket(number, *(here(*place) if place else (None, self._link.node)))
-        self._db.check(version, events)
+        self._db.check(version, events, self._writers_from)
+
+    def _writers_from(self) -> object:
+        """Asked where the version is not the one we know."""
+        rows = self._link.send([(WRITERS_FROM, ())], self._db.patience)[-1].rows()
+        return next((value for (value,) in rows), None)
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None

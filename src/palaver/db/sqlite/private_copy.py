@@ -30,14 +30,16 @@ _YOUNG = 60.0  # seconds in which a folder may still be without its lock
 _TICK = 0.02  # seconds: a file system's clock is coarse, and two changes within a tick look like one
 _TRIES = 20
 _PAGES = 1000  # that are copied between two looks at the clock, and between which Ctrl-C comes through
+_SIZE = 2  # in a stamp
 _ENDS = ("", "-wal", "-journal")  # what a database consists of; the log's index is made anew
 
 Stamp = tuple["tuple[int, int, int, int] | None", ...]
 
 
 def stamp(path: str) -> Stamp:
-    """Changes when the database or its log do."""
-    return tuple(_stamp(path + end) for end in _ENDS)
+    """Changes when the database or its log do. An empty log holds nothing: who reads makes one and takes it away."""
+    database, *logs = (_stamp(path + end) for end in _ENDS)
+    return (database, *(log if log and log[_SIZE] else None for log in logs))
 
 
 def _stamp(name: str) -> tuple[int, int, int, int] | None:

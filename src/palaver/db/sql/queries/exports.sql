@@ -129,5 +129,11 @@ SELECT {columns deliveries} FROM deliveries WHERE session_id = :session ORDER BY
 -- name: export_pruned
 SELECT {columns pruned} FROM pruned WHERE session_id = :session ORDER BY part_id;
 
+-- name: export_facts
+SELECT {columns session_facts} FROM session_facts WHERE session_id = :session ORDER BY name, value;
+
 -- name: export_prompt
 SELECT {columns system_prompts} FROM system_prompts WHERE digest = :digest;
+
+-- name: export_body
+SELECT {columns bodies} FROM bodies WHERE digest = :digest;

@@ -72,8 +72,25 @@ INSERT INTO pruned ({columns pruned})
 SELECT p.id, :session_id, :at FROM chat_parts p WHERE p.id = :part_id
 ON CONFLICT (part_id) DO NOTHING;
 
+-- name: import_fact
+{put session_facts};
+
+-- name: import_usage
+INSERT INTO usage ({columns usage}) SELECT {values usage} FROM chat_sessions c
+ WHERE c.id = :group
+   AND (CAST(:turn_id AS TEXT) IS NULL
+        OR EXISTS (SELECT 1 FROM turns t WHERE t.id = :turn_id AND t.session_id = :group))
+   AND (CAST(:message_id AS TEXT) IS NULL
+        OR EXISTS (SELECT 1 FROM chat_messages m WHERE m.id = :message_id AND m.session_id = :group))
+ON CONFLICT (session_id, n) DO NOTHING;
+
 -- name: import_prompt
 {put system_prompts};
+
+-- name: import_body
+{put bodies};
+
+-- What follows from rows that came in.
 
 -- name: import_live
 -- Chunks of sealed turns, from a store that keeps everything, are trimmed here like others, unless this one does, too.
@@ -81,6 +98,12 @@ UPDATE turns SET live = 1
  WHERE session_id = :session AND sealed_at IS NOT NULL
    AND begin_seq IN (SELECT e.turn FROM events e WHERE e.session_id = :session AND e.kind = 'chunk')
    AND NOT EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full');
+
+-- name: import_last_message
+-- An export of version 1 does not say it, and a husk that takes in more has another.
+UPDATE heads SET last_message_at =
+       (SELECT CAST(max(m.created_at) AS INTEGER) FROM chat_messages m WHERE m.session_id = :session)
+ WHERE session_id = :session;
 
 -- A husk that an import makes whole: its own rows are replaced, what it holds for others stays.
 
@@ -104,11 +127,23 @@ DELETE FROM heads WHERE session_id = :session;
 -- name: drop_reflog
 DELETE FROM reflog WHERE session_id = :session;
 
+-- name: drop_usage
+DELETE FROM usage WHERE session_id = :session;
+
+-- name: drop_facts
+DELETE FROM session_facts WHERE session_id = :session;
+
 -- name: count_turns
 SELECT count(*) FROM turns WHERE session_id = :session;
 
 -- name: count_messages
 SELECT count(*) FROM chat_messages WHERE session_id = :session;
+
+-- name: count_usage
+SELECT count(*) FROM usage WHERE session_id = :session;
+
+-- name: count_facts
+SELECT count(*) FROM session_facts WHERE session_id = :session;
 
 -- Proof of what came in.
 
@@ -120,6 +155,18 @@ SELECT h.revision, h.deleted_at FROM chat_sessions s LEFT JOIN heads h ON h.sess
 SELECT session_id FROM chat_messages WHERE id = :id
 UNION ALL SELECT session_id FROM chat_parts WHERE id = :id
 UNION ALL SELECT session_id FROM turns WHERE id = :id;
+
+-- name: import_key_twice
+-- A response that is counted twice: its later row.
+SELECT max(n) FROM usage WHERE session_id = :session AND key IS NOT NULL GROUP BY key HAVING count(*) > 1
+ ORDER BY max(n) LIMIT 1;
+
+-- name: import_too_much
+-- A turn that would have used more than can be counted (2⁵³); added up so that no sum overflows.
+SELECT turn_id FROM usage WHERE session_id = :session AND turn_id IS NOT NULL GROUP BY turn_id
+HAVING greatest(sum(input * 1.0), sum(output * 1.0), sum(reasoning * 1.0), sum(cache_read * 1.0),
+                sum(cache_write * 1.0)) > 9007199254740992
+ ORDER BY turn_id LIMIT 1;
 
 -- name: import_sizes
 SELECT e.seq, coalesce(octet_length(m.metadata_json), 0) + coalesce(octet_length(p.data_json), 0) FROM turn_entries e
