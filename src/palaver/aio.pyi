@@ -202,6 +202,18 @@ class AsyncSession(Async):
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
     async def resume(self, turn_id: str) -> AsyncTurn:
         """Continue a waiting turn: the same message, wherever it was left."""
+    async def resolve(
+        self,
+        tool_call_id: str,
+        *,
+        output: Any = ...,
+        error: str | None = None,
+        approved: bool | None = None,
+        reason: str | None = None,
+        turn_id: str | None = None,
+    ) -> str:
+        """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
+        it and finds the answer. The id of the turn."""
     async def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
         """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
         current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next
@@ -392,7 +404,7 @@ class AsyncSessions(Async):
         deleted: bool = False,
         waiting: bool = False,
         order: str | None = None,
-        limit: int = 50,
+        limit: int | None = None,
         after: str | None = None,
         facts: Mapping[str, str | None] | None = None,
         **named: Unpack[FactKeywords],

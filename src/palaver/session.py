@@ -10,6 +10,8 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
+from msgspec import UNSET
+
 import palaver  # handles that are loaded when they are needed: `palaver.Turn` in a signature loads nothing
 
 from .base import arguments, exact_json
@@ -368,6 +370,21 @@ class Session:
         owner = self._store._register()
         self._write(verbs.recovery.recover_session)  # by itself: it stays done if the resume is refused
         return self._store._track(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
+
+    def resolve(
+        self,
+        tool_call_id: str,
+        *,
+        output: Any = UNSET,
+        error: str | None = None,
+        approved: bool | None = None,
+        reason: str | None = None,
+        turn_id: str | None = None,
+    ) -> str:
+        """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
+        it and finds the answer. The id of the turn."""
+        said = verbs.results.checked_answer(tool_call_id, output, error, approved, reason)
+        return self._write(verbs.answer.answer, arguments.text_or_none("turn_id", turn_id), said)
 
     def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
         """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the

@@ -18,6 +18,7 @@ from .model import Page, SessionInfo, TurnInfo
 from .session import Session, check_workspace
 
 _OPTIONS = "workspace model title metadata parent relation tool_call_id facts"  # of a new session
+_PAGE = 50  # sessions that are read at once
 _FILTERS = "agent workspace parent archived deleted waiting order limit after facts"
 
 
@@ -71,7 +72,10 @@ class Sessions:
         at once, one makes it. SessionDeleted if it was deleted, AliasTaken if the id is an alias of another."""
         new = _new(agent, workspace, model, title, metadata, parent, relation, tool_call_id)
         new["given_facts"] = session_facts.given("get_or_create", named, facts, _OPTIONS)
-        arguments.text("id", id)
+        with self._store.db.read() as tx:
+            found = find_session.by_id(tx, arguments.text("id", id))
+        if found is not None:  # mostly: nobody waits for a lock
+            return Session(self._store, found)
         with self._store.db.write(hard=True) as tx:
             session_id = verbs.create.get_or_create(tx, id, new)
         return Session(self._store, session_id)
@@ -117,34 +121,35 @@ class Sessions:
         deleted: bool = False,
         waiting: bool = False,
         order: str | None = None,
-        limit: int = 50,
+        limit: int | None = None,
         after: str | None = None,
         facts: Mapping[str, str | None] | None = None,
         **named: Unpack[FactKeywords],
     ) -> Page:
         """Newest first: by last update, or by creation (order="created"), where rows never move. By facts (`project`,
         `user` …, others in `facts`) it goes by creation, unless order="updated" is asked for. Go through it for all of
-        them, page by page, or take its `sessions` and give its `next` as `after`. `parent` lists what came from there;
-        `archived=True` includes those too; `waiting=True`: only those in which a turn waits for an answer.
-        `deleted=True`: those that were deleted and no others, the last one first."""
+        them, page by page; with a `limit`, for so many: its `next`, given as `after`, is where the rest begins.
+        `parent` lists what came from there; `archived=True` includes those too; `waiting=True`: only those in which a
+        turn waits for an answer. `deleted=True`: those that were deleted and no others, the last one first."""
         for name, flag in (("archived", archived), ("deleted", deleted), ("waiting", waiting)):
             arguments.flag(name, flag)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after), ("order", order)):
             arguments.text_or_none(label, text)
-        arguments.whole("limit", limit, least=1, most=10_000)
+        if limit is not None:
+            arguments.whole("limit", limit, least=1, most=10_000)
         asked = _asked_for(session_facts.given("list", named, facts, _FILTERS))
         which = session_list.Which(archived, deleted, waiting)
-        wanted = session_list.Wanted(agent, workspace, _id_of(parent), which, asked, order, limit)
-        return self._page(wanted, after)
+        wanted = session_list.Wanted(agent, workspace, _id_of(parent), which, asked, order, limit or _PAGE)
+        return self._page(wanted, after, goes_on=limit is None)
 
-    def _page(self, wanted: session_list.Wanted, after: str | None) -> Page:
+    def _page(self, wanted: session_list.Wanted, after: str | None, *, goes_on: bool = True) -> Page:
         with self._store.db.read() as tx:
             found = session_list.page(tx, wanted, after)
-        return Page(found.sessions, found.next, lambda cursor: self._page(wanted, cursor))
+        return Page(found.sessions, found.next, (lambda cursor: self._page(wanted, cursor)) if goes_on else None)
 
     def __iter__(self) -> Iterator[SessionInfo]:
         """All sessions that are not archived, page by page."""
-        return iter(self.list(order="created", limit=500))
+        return iter(self.list(order="created"))
 
 
 def _new(

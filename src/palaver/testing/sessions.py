@@ -143,11 +143,19 @@ class Sessions(Group):
     def test_going_through_a_list_goes_through_all_pages(self, store: Store) -> None:
         for n in range(7):
             store.sessions.create(title=str(n), agent="a" if n % 2 else "b")
-        assert [info.title for info in store.sessions.list(limit=2)] == list("6543210")
-        assert [info.title for info in store.sessions.list(limit=1, agent="a")] == list("531")
+        assert [info.title for info in store.sessions.list()] == list("6543210")
+        assert [info.title for info in store.sessions.list(agent="a")] == list("531")
+
+    def test_a_limit_is_one(self, store: Store) -> None:
+        for n in range(7):
+            store.sessions.create(title=str(n))
         page = store.sessions.list(limit=3)
-        assert (names(page), page.next is None) == (["6", "5", "4"], False)
-        assert [info.title for info in page] == list("6543210")
+        assert [info.title for info in page] == names(page) == ["6", "5", "4"]
+        assert [info.title for info in store.sessions.list(limit=3, after=page.next)] == ["3", "2", "1"]
+
+    def test_a_list_of_many_is_read_page_by_page(self, store: Store) -> None:
+        made = [store.sessions.create().id for _ in range(120)]
+        assert [info.id for info in store.sessions.list(order="created")] == made[::-1]
 
     def test_the_list_is_newest_first_by_last_activity(self, store: Store) -> None:
         first, _, third = (store.sessions.create(title=t) for t in ("one", "two", "three"))

@@ -7,6 +7,7 @@ here, too.
 from ...base.lazy_import import on_demand
 
 __all__ = [
+    "answer",
     "begin",
     "commit",
     "compaction",
@@ -24,6 +25,7 @@ __all__ = [
     "pruning",
     "queue",
     "recovery",
+    "results",
     "rules",
     "session_usage",
     "siblings",
@@ -35,6 +37,7 @@ if TYPE_CHECKING:
     from ..settle import preflight, recovery
     from ..turn import message_input, options
     from . import (
+        answer,
         begin,
         commit,
         compaction,
@@ -48,6 +51,7 @@ if TYPE_CHECKING:
         names,
         pruning,
         queue,
+        results,
         rules,
         session_usage,
         siblings,

@@ -134,16 +134,22 @@ def set_ended(tx: Tx, _: Runtime, session_id: str, ended: bool, reason: str | No
 
 
 def set_archived(tx: Tx, _: Runtime, session_id: str, archived: bool) -> None:
+    if _is_archived(tx, session_id) == archived:
+        return
+    head, now = heads.lock(tx, session_id, timestamps=0), now_ms()
+    if _is_archived(tx, session_id) == archived:  # somebody was faster, or it was deleted since
+        return
+    tx.defer(Q.set_archived, session=session_id, at=now if archived else None, now=now)
+    open_turn.record_event(tx, head, "archive" if archived else "unarchive", None, {})
+
+
+def _is_archived(tx: Tx, session_id: str) -> bool:
     stamps = rows.session_stamps.one(tx, session=session_id)
     if stamps is None:
         raise SessionNotFound(session_id)
     if stamps.deleted_at is not None:
         raise SessionDeleted(session_id)
-    if (stamps.archived_at is not None) == archived:
-        return
-    head, now = heads.lock(tx, session_id, timestamps=0), now_ms()
-    tx.defer(Q.set_archived, session=session_id, at=now if archived else None, now=now)
-    open_turn.record_event(tx, head, "archive" if archived else "unarchive", None, {})
+    return stamps.archived_at is not None
 
 
 def delete(tx: Tx, runtime: Runtime, session_id: str) -> None:
