@@ -143,8 +143,8 @@ class Frame(NamedTuple):
         return len(found) >= self.asked.take
 
     def window(self, items: Sequence[T], name: Callable[[T], str], *, over: bool, beyond: Beyond = None) -> Window[T]:
-        """`over`: there are more in the direction that was gone. `beyond`: whether something is at the low mark or before
-        it, and at the high one or behind it, where the marks need not be items themselves."""
+        """`over`: there are more in the direction that was gone. `beyond`: whether something is at the low mark or
+        before, and at the high one or behind, where the marks need not be items themselves."""
         is_before, is_after = beyond or (not self.low.is_start, not self.high.is_end)
         before, after = None, None
         if is_before or (over and not self.asked.goes_on):
