@@ -110,8 +110,8 @@ class AsyncSession(Async):
         are after something."""
     async def messages_json(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
-    ) -> WindowText:
-        """The same as JSON text, every stored byte as it was given."""
+    ) -> str | WindowText:
+        """The same as JSON text, every stored byte as it was given; a part of it is a text with cursors."""
     async def transcript(
         self, turn: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> Window[StoredMessage]:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
@@ -151,12 +151,22 @@ class Session:
         found = self._read(read.pages.messages, asked)
         return Window(read.transcript.as_ui(found), found.before, found.after)
 
+    @overload
+    def messages_json(self) -> str: ...
+
+    @overload
     def messages_json(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
-    ) -> WindowText:
-        """The same as JSON text, every stored byte as it was given."""
-        found = self.transcript(None, before, after, limit)
-        return WindowText(bytes(read.transcript.as_json(found)).decode(), found.before, found.after)
+    ) -> WindowText: ...
+
+    def messages_json(
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> str | WindowText:
+        """The same as JSON text, every stored byte as it was given; a part of it is a text with cursors."""
+        asked = _asked(before, after, limit)
+        found = self._read(read.pages.messages, asked) if asked else Window(self._read(read.transcript.read))
+        text = bytes(read.transcript.as_json(found)).decode()
+        return text if asked is None else WindowText(text, found.before, found.after)
 
     def transcript(
         self,

@@ -11,7 +11,7 @@ import pytest
 
 import palaver
 from palaver import Session, Turn
-from palaver.core.read import transcript
+from palaver.core.read import pages, transcript
 from palaver.core.turn import seal
 from palaver.core.verbs import moves
 from palaver.streaming.recorder import Recorder
@@ -78,6 +78,23 @@ def json_is_written_again(patch: pytest.MonkeyPatch) -> None:
     patch.setattr(Session, "messages_json", lambda session: json.dumps(session.messages(), separators=(",", ":")))
 
 
+def windows_end_with_the_path(patch: pytest.MonkeyPatch) -> None:
+    patch.setattr(pages, "_in_tail", lambda *given: [])
+
+
+def a_cursor_is_a_number(patch: pytest.MonkeyPatch) -> None:
+    """How far it is from the end: what everybody does first."""
+
+    def window(session: Session, before: Any = None, after: Any = None, limit: int = 10) -> Any:
+        whole = session.transcript()
+        end = len(whole) - int(before or 0)
+        start = max(0, end - limit)
+        shown = transcript.as_ui(whole[start:end])
+        return palaver.Window(shown, str(len(whole) - start) if start else None)
+
+    patch.setattr(Session, "messages", window)
+
+
 PLANTED: list[tuple[Break, str, dict[str, Any]]] = [
     (strays_are_visible, "test_a_stray_is_beside_the_path_and_a_fork_rescues_it", {}),
     (strays_are_visible, "test_the_transcript_reads_as_before_when_a_turn_loses", {}),
@@ -89,6 +106,8 @@ PLANTED: list[tuple[Break, str, dict[str, Any]]] = [
     (tools_stay_open, "test_abort_closes_tools_as_interrupted_and_texts_as_done", {}),
     (expected_is_not_compared, "test_a_commit_that_loses_leaves_nothing_at_all", {}),
     (expected_is_not_compared, "test_one_of_many_commits_on_a_revision_wins", {}),
+    (windows_end_with_the_path, "test_what_is_open_is_on_the_newest_page", {}),
+    (a_cursor_is_a_number, "test_a_cursor_stays_where_it_is_when_more_is_said", {}),
     (json_is_written_again, "test_a_message_given_as_json_keeps_the_bytes_of_its_parts", {"text": '{"price":1.10}'}),
 ]
 

@@ -18,7 +18,8 @@ from .engines import Row, connect
 
 SHOW = "SELECT current_setting('enable_seqscan'), current_setting('enable_sort')"
 BOUND, FREE = Query("bound", SHOW), Query("free", SHOW, f"-- plan: free\n{SHOW}")
-NUMBERS = {"since": 0, "after": 0, "limit": 10}
+NUMBERS: dict[str, Any] = dict.fromkeys(("since", "after", "before", "above", "messages", "depth", "first", "last"), 0)
+NUMBERS |= {"limit": 10, "far": 2**62, "mark": 0}
 OFF, ON = ("off", "off"), ("on", "on")
 
 
@@ -102,6 +103,9 @@ def free(query: Query) -> bool:
 
 
 HOT = [Q.read_head, Q.get_turn, Q.path_lines, Q.whole_messages, Q.loose_messages, Q.open_turns, Q.events_after]
+HOT += [Q.way_back, Q.meeting_turn, Q.listing_on_path, Q.client_id_on_path, Q.lines_back, Q.lines_forward]
+HOT += [Q.rows_of_window, Q.parts_of_window, Q.newest_loose, Q.turns_back, Q.known_turns, Q.strays_before]
+HOT += [Q.history_before, Q.standing_on_way, Q.nearest_user_message]
 WHOLE = [Q.export_turn_edges, Q.export_reflog_edges, Q.sessions_with_loose_rows]
 
 

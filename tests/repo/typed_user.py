@@ -49,6 +49,8 @@ def talk(path: str) -> None:
         assert_type(ask(session, "Hello?", model="acme/m", tools=["look"]), str)
         assert_type(session.messages(), palaver.Window[dict[str, Any]])
         assert_type(session.messages(limit=1).before, str | None)
+        assert_type(session.messages_json(), str)
+        assert_type(session.messages_json(limit=1), palaver.WindowText)
         assert_type(session.info, palaver.SessionInfo)
         assert_type(session.path(after="", limit=1), palaver.Window[palaver.TurnInfo])
         assert_type(session.transcript()[0], palaver.StoredMessage)

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import palaver
 
 Read = Callable[..., "palaver.Window[Any]"]
-LIMITS = range(1, 8)
 
 
 def forward(read: Read, limit: int) -> list[Any]:
@@ -77,9 +76,9 @@ def lists(session: palaver.Session) -> dict[str, tuple[Read, list[Any]]]:
     }
 
 
-def agree(session: palaver.Session) -> None:
+def agree(session: palaver.Session, limits: Iterable[int] = range(1, 8)) -> None:
     """Pages joined are the whole list, whatever the limit."""
     for name, (read, whole) in lists(session).items():
-        for limit in LIMITS:
+        for limit in limits:
             assert forward(read, limit) == whole, (name, limit)
             assert backward(read, limit) == whole, (name, limit)

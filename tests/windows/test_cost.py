@@ -72,5 +72,14 @@ def test_on_a_file(on_file: tuple[palaver.Store, Cost]) -> None:
     compare(*on_file)
 
 
+def test_without_jumps_the_first_page_is_walked_to_and_that_is_seen(
+    on_file: tuple[palaver.Store, Cost],
+) -> None:
+    store, cost = on_file
+    short, long = (reads(LongPath(store, turns, filled=False)) for turns in (SHORT, 1_000))
+    assert cost(long["newest"]) <= 2 * cost(short["newest"])
+    assert cost(long["first"]) > 2 * cost(short["first"])
+
+
 def test_on_postgres(on_postgres: tuple[palaver.Store, Cost]) -> None:
     compare(*on_postgres)

@@ -4,6 +4,7 @@ open turns, compactions and rows of other programs."""
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from hashlib import sha256
 from pathlib import Path
 
@@ -14,26 +15,26 @@ import palaver
 from ..postgres.conftest import _spaces, ready_space, server
 from ..postgres.engines import Engine, Memory, Postgres
 from ..tools import driver
-from ..tools.driver import Life
+from ..tools.driver import Judge, Life
 from .support import agree
 
 __all__ = ["_spaces", "ready_space", "server"]
 ALIVE = {step: weight for step, weight in driver.STEPS.items() if step not in (driver.close, driver.die)}
 
 
-def everywhere(life: Life) -> None:
+def everywhere(life: Life, limits: Iterable[int] = range(1, 8)) -> None:
     """In every session, half of them with rows that no turn has yet."""
     for archived in (False, True):
         for info in life.store.sessions.list(archived=archived, limit=100).sessions:
             for _ in range(life.dice.choice((0, 2))):
                 life.strangers += 1
                 life.put(life.store.path, info.id, f"just now {life.strangers}", "user")
-            agree(life.store.sessions.get(info.id))
+            agree(life.store.sessions.get(info.id), limits)
 
 
-def walk(life: Life, steps: int, every: int) -> None:
+def walk(life: Life, steps: int, every: int, judge: Judge = everywhere) -> None:
     try:
-        life.run(steps, everywhere, every)
+        life.run(steps, judge, every)
     finally:
         life.store.close()
 
@@ -71,7 +72,7 @@ def test_pages_joined_are_the_whole_list_in_memory() -> None:
 
 
 def test_pages_joined_are_the_whole_list_on_postgres(ready_space: tuple[str, str]) -> None:
-    walk(on_engine(Postgres(*ready_space), 4), steps=20, every=20)
+    walk(on_engine(Postgres(*ready_space), 4), steps=25, every=25, judge=lambda life: everywhere(life, (2, 5)))
 
 
 @pytest.mark.long

@@ -527,7 +527,6 @@ class LineRow(Row):
     """A line of a turn; None: a turn without."""
 
     turn_id: str
-    parent_id: str | None
     depth: int
     seq: int | None
 

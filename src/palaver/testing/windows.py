@@ -198,7 +198,9 @@ class Windows(Group):
         page, text = session.messages(limit=4), session.messages_json(limit=4)
         assert (text.before, text.after) == (page.before, None)
         assert '{"type": "text",  "text": "1.10"}' in session.messages_json(before=text.before)
-        assert session.messages_json() == session.messages_json(limit=5) and session.messages_json().before is None
+        assert (
+            session.messages_json() == session.messages_json(limit=5) and session.messages_json(limit=5).before is None
+        )
 
     def test_parts_come_one_by_one_with_where_they_stand(self, session: Session) -> None:
         talk(session, 1)

@@ -66,7 +66,8 @@ def history(tx: Tx, session_id: str, asked: Asked) -> Window[Line]:
     found = _lines(tx, session_id, low, high, asked.take, goes_on=asked.goes_on)
     is_before = not frame.low.is_start and bool(_lines(tx, session_id, -1, low + 1, 1))
     is_after = not frame.high.is_end and bool(_lines(tx, session_id, high - 1, FAR, 1))
-    return frame.window(found, frame.kept(found), lambda line: cursors.of(line.seq), (is_before, is_after))
+    beyond, over = (is_before, is_after), frame.is_over(found)
+    return frame.window(frame.kept(found), lambda line: cursors.of(line.seq), over=over, beyond=beyond)
 
 
 def _lines(tx: Tx, session_id: str, after: int, before: int, count: int, *, goes_on: bool = False) -> list[Line]:

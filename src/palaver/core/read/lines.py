@@ -43,7 +43,7 @@ class Lines:
         turn, line = (self._top, FAR) if place.depth == TAIL else (place.turn_id, place.line)
         if not turn or count < 1:
             return []
-        found = rows.lines_back.all(self._tx, turn=turn, line=line, limit=count, **self._counted)
+        found = rows.lines_back.all(self._tx, turn=turn, mark=line, limit=count, **self._counted)
         return [Place(row.depth, row.seq, row.turn_id) for row in reversed(found)]
 
     def after(self, place: Place, until: Place, count: int) -> list[Place]:
@@ -53,7 +53,7 @@ class Lines:
         found: list[Place] = []
         wanted, said = count, place.messages
         while top and place.depth < TAIL:
-            far = jumps.back(self._tx, top, above=place.depth, messages=said + wanted)
+            far = jumps.back(self._tx, top, above=place.depth, messages=min(said + wanted, FAR))
             if far is None:
                 break
             found += self._between(place, far.id, count - len(found))
@@ -63,15 +63,15 @@ class Lines:
         return [each for each in found if each < until][:count]
 
     def _between(self, place: Place, turn_id: str, count: int) -> list[Place]:
-        given = {"depth": place.depth, "line": place.line, "limit": min(count, FAR)}
+        given = {"depth": place.depth, "mark": place.line, "limit": min(count, FAR)}
         found = rows.lines_forward.all(self._tx, turn=turn_id, **given, **self._counted)
         _refuse_gap(place, turn_id, min(found, key=lambda row: row.depth))
         return sorted(Place(row.depth, row.seq, row.turn_id) for row in found if row.seq is not None)
 
 
 def _refuse_gap(place: Place, turn_id: str, last: LineRow) -> None:
-    """The jumps said that the way leads from a turn to the place, and the parents do not."""
-    if place.turn_id != last.turn_id if place.turn_id else last.parent_id is not None:
+    """The jumps said that the way leads from a turn to the place, or to a root, and the parents do not."""
+    if last.turn_id != place.turn_id if place.turn_id else last.depth > 1:
         where = f"turn {place.turn_id}" if place.turn_id else "a root"
         raise StoreCorrupt(
             f"the way from turn {turn_id} back to {where} ends at turn {last.turn_id}; verify() says why"

@@ -63,7 +63,7 @@ def _window(counted: _Counted[T], asked: Asked) -> Window[T]:
     if on_path:
         following = [*found, frame.high.place][found.index(on_path[-1]) + 1]
         items = counted.on_path(on_path[0], on_path[-1], following) + items
-    return frame.window(found, items, counted.name, counted.beyond(frame))
+    return frame.window(items, counted.name, over=frame.is_over(found), beyond=counted.beyond(frame))
 
 
 def _places(counted: _Counted[T], frame: Frame) -> list[Place]:
@@ -220,7 +220,7 @@ class _Parts:
             return self._numbered(sum(others), sum(others) + last - 1, is_after)
         if not is_after:
             return message
-        following = rows.message_after.one(self._scene.tx, turn=message.turn_id, line=message.line)
+        following = rows.message_after.one(self._scene.tx, turn=message.turn_id, mark=message.line)
         return message._replace(line=FAR if following is None else following.seq)
 
     def _place(self, message: Place, ref: str, key: str | int, is_after: bool) -> Place | None:
@@ -234,7 +234,7 @@ class _Parts:
         tx = self._scene.tx
         row = rows.part_at.one(tx, message=ref, place=key) if isinstance(key, int) else None
         part = row.id if row else key
-        line = rows.line_of_part.one(tx, turn=message.turn_id, line=message.line, part=part)
+        line = rows.line_of_part.one(tx, turn=message.turn_id, mark=message.line, part=part)
         return None if line is None else message._replace(line=line.seq)
 
     def _numbered(self, first: int, last: int, is_after: bool) -> Place:

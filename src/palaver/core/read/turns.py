@@ -182,7 +182,8 @@ def _named(tx: Tx, cursors: Cursors, given: str) -> TurnRow:
 
 
 def _window(frame: Frame, cursors: Cursors, found: Sequence[TurnRow]) -> Window[TurnInfo]:
-    return frame.window(found, [info(row) for row in frame.kept(found)], lambda turn: cursors.of(turn.id))
+    shown = [info(row) for row in frame.kept(found)]
+    return frame.window(shown, lambda turn: cursors.of(turn.id), over=frame.is_over(found))
 
 
 def is_known(tx: Tx, session_id: str, turn_id: str) -> bool:

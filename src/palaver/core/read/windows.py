@@ -6,11 +6,8 @@ its list and one item of it; that is looked for when it is used, so what came or
 
 from __future__ import annotations
 
-from base64 import b64decode, urlsafe_b64encode
 from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple, TypeVar
-
-import msgspec
 
 from ...base import arguments
 from ...errors import BadValue
@@ -73,8 +70,11 @@ class Cursors:
         self._kind, self._session_id = kind, session_id
 
     def of(self, *item: Any) -> str:
-        text = msgspec.json.encode([self._kind, self._session_id, *item])
-        return _PREFIX + urlsafe_b64encode(text).decode().rstrip("=")
+        import json  # where there is more of a list: most reads are of all of it
+        from base64 import urlsafe_b64encode
+
+        text = json.dumps([self._kind, self._session_id, *item], separators=(",", ":"))
+        return _PREFIX + urlsafe_b64encode(text.encode()).decode().rstrip("=")
 
     def item(self, text: str) -> list[Any] | None:
         """What a cursor names; None: the text is no cursor."""
@@ -98,14 +98,16 @@ class Cursors:
 def _decoded(text: str) -> list[Any] | None:
     if not text.startswith(_PREFIX):
         return None
+    import json
+    from base64 import b64decode
+
     body = text.removeprefix(_PREFIX)
     try:
-        named = msgspec.json.decode(b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True))
-    except (ValueError, msgspec.DecodeError, RecursionError):
+        named = json.loads(b64decode(body + "=" * (-len(body) % 4), altchars=b"-_", validate=True))
+    except (ValueError, RecursionError):
         return None
-    return (
-        named if isinstance(named, list) and len(named) > 2 and all(type(each) is str for each in named[:2]) else None
-    )
+    is_ours = isinstance(named, list) and len(named) > 2 and all(isinstance(each, str) for each in named[:2])
+    return named if is_ours else None
 
 
 class Frame(NamedTuple):
@@ -119,6 +121,8 @@ class Frame(NamedTuple):
     def of(cls, asked: Asked, cursors: Cursors, find: Callable[[Any, bool], Mark], first: Any, last: Any) -> Frame:
         """`find` looks for what an id or a cursor means, as `after` (True) or as `before`; `first` and `last` are the
         places around all items."""
+        if asked.is_all:
+            return cls(Mark(first, "", is_start=True), Mark(last, "", is_end=True), asked)
         start, end = Mark(first, cursors.of("", 0), is_start=True), Mark(last, cursors.of("", 1), is_end=True)
         edges = {start.name: start, end.name: end}
         low, high = (
@@ -131,21 +135,23 @@ class Frame(NamedTuple):
 
     def kept(self, found: Sequence[T]) -> Sequence[T]:
         """Without the one that says that there are more."""
-        if len(found) < self.asked.take:
+        if not self.is_over(found):
             return found
         return found[:-1] if self.asked.goes_on else found[1:]
 
-    def window(
-        self, found: Sequence[Any], items: Sequence[T], name: Callable[[T], str], beyond: Beyond = None
-    ) -> Window[T]:
-        """`items` are what is kept of what was found. `beyond`: whether there is something at the low mark or before,
-        and at the high one or behind it, where the marks need not be items themselves."""
-        over, goes_on = len(found) > len(items), self.asked.goes_on
-        before, after = beyond or (not self.low.is_start, not self.high.is_end)
-        first, last = (name(items[0]), name(items[-1])) if items else (self.high.name, self.low.name)
-        return Window(
-            items, first if before or (over and not goes_on) else None, last if after or (over and goes_on) else None
-        )
+    def is_over(self, found: Sequence[Any]) -> bool:
+        return len(found) >= self.asked.take
+
+    def window(self, items: Sequence[T], name: Callable[[T], str], *, over: bool, beyond: Beyond = None) -> Window[T]:
+        """`over`: there are more in the direction that was gone. `beyond`: whether something is at the low mark or
+        before, and at the high one or behind, where the marks need not be items themselves."""
+        is_before, is_after = beyond or (not self.low.is_start, not self.high.is_end)
+        before, after = None, None
+        if is_before or (over and not self.asked.goes_on):
+            before = name(items[0]) if items else self.high.name
+        if is_after or (over and self.asked.goes_on):
+            after = name(items[-1]) if items else self.low.name
+        return Window(items, before, after)
 
 
 Beyond = tuple[bool, bool] | None

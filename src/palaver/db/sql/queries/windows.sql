@@ -73,11 +73,11 @@ SELECT id AS turn_id, ref FROM path WHERE ref IS NOT NULL;
 
 -- name: message_after
 -- The next message that a turn lists behind a line.
-SELECT e.seq FROM turn_entries e WHERE e.turn_id = :turn AND e.seq > :line AND e.kind || '' = 'message' ORDER BY e.seq LIMIT 1;
+SELECT e.seq FROM turn_entries e WHERE e.turn_id = :turn AND e.seq > :mark AND e.kind || '' = 'message' ORDER BY e.seq LIMIT 1;
 
 -- name: line_of_part
 SELECT e.seq FROM turn_entries e
- WHERE e.turn_id = :turn AND e.seq > :line AND e.kind = 'part' AND e.ref = :part ORDER BY e.seq LIMIT 1;
+ WHERE e.turn_id = :turn AND e.seq > :mark AND e.kind = 'part' AND e.ref = :part ORDER BY e.seq LIMIT 1;
 
 -- name: part_at
 SELECT id FROM chat_parts WHERE message_id = :message AND "index" = :place ORDER BY id LIMIT 1;
@@ -94,7 +94,7 @@ e.kind || '' = :kind AND CASE :kind WHEN 'message' THEN EXISTS (SELECT 1 FROM ch
 -- The lines before one, nearest first: from line to line, and where a turn has no more, on to its parent.
 WITH RECURSIVE walk (turn_id, parent_id, depth, seq) AS (
     SELECT t.id, t.parent_id, t.depth, (SELECT e.seq FROM turn_entries e
-            WHERE e.turn_id = t.id AND e.seq < :line AND {is_counted} ORDER BY e.seq DESC LIMIT 1)
+            WHERE e.turn_id = t.id AND e.seq < :mark AND {is_counted} ORDER BY e.seq DESC LIMIT 1)
       FROM turns t WHERE t.id = :turn
     UNION ALL
     SELECT coalesce(t.id, walk.turn_id), CASE WHEN t.id IS NULL THEN walk.parent_id ELSE t.parent_id END,
@@ -108,8 +108,8 @@ SELECT turn_id, depth, seq FROM walk WHERE seq IS NOT NULL LIMIT :limit;
 
 -- snippet: lines_of_turn
 -- Behind which line they begin, and where they end if there are more than so many.
-CASE t.depth WHEN :depth THEN :line ELSE -1 END, (SELECT e.seq FROM turn_entries e
-            WHERE e.turn_id = t.id AND e.seq > CASE t.depth WHEN :depth THEN :line ELSE -1 END AND {is_counted}
+CASE t.depth WHEN :depth THEN :mark ELSE -1 END, (SELECT e.seq FROM turn_entries e
+            WHERE e.turn_id = t.id AND e.seq > CASE t.depth WHEN :depth THEN :mark ELSE -1 END AND {is_counted}
             ORDER BY e.seq LIMIT 1 OFFSET :limit)
 
 -- name: lines_forward
@@ -121,7 +121,7 @@ WITH RECURSIVE path (id, parent_id, depth, first, last) AS (
     SELECT t.id, t.parent_id, t.depth, {lines_of_turn} FROM path
       JOIN turns t ON t.id = path.parent_id AND t.depth < path.depth AND t.depth >= :depth
 )
-SELECT path.id AS turn_id, path.parent_id, path.depth, e.seq FROM path
+SELECT path.id AS turn_id, path.depth, e.seq FROM path
   LEFT JOIN turn_entries e ON e.turn_id = path.id AND e.seq > path.first AND e.seq < coalesce(path.last, :far)
    AND {is_counted};
 
