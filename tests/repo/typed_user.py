@@ -62,7 +62,12 @@ def talk(path: str) -> None:
         look_up(session)
         for info in store.sessions.list(limit=1):
             assert_type(info, palaver.SessionInfo)
-        assert_type(store.sessions.get_or_create("chat-42"), palaver.Session)
+        assert_type(store.sessions.get_or_create("chat-42", project="x", facts={"ticket": "7"}), palaver.Session)
+        session.update(user="u", model="acme/m", facts={"ticket": None})
+        assert_type(session.facts, Mapping[str, str])
+        assert_type(store.sessions.list(project="x", facts={"ticket": "7"}).sessions, list[palaver.SessionInfo])
+        child = store.sessions.create(parent=session, relation="continue")
+        assert_type(child.delete(descendants=True), int)
         assert_type(store.verify(), list[palaver.Problem])
 
 
@@ -140,6 +145,10 @@ async def go_through(store: aio.AsyncStore, session: aio.AsyncSession) -> None:
 def slips(store: palaver.Store, session: palaver.Session) -> None:
     palaver.open("talks.db", save_in="turn")  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
     palaver.open("talks.db", save_on="turns")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    store.sessions.create(projct="x")  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
+    store.sessions.create(relation="child")  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    store.sessions.list(project=7)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
+    session.update(facts={"n": 7})  # type: ignore[dict-item] # pyright: ignore[reportArgumentType]
     session.turn("x", modle="y")  # type: ignore[call-arg] # pyright: ignore[reportCallIssue]
     session.turn("x", tools=7)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
     session.turn(7)  # type: ignore[arg-type] # pyright: ignore[reportArgumentType]
