@@ -89,6 +89,20 @@ def test_drawn_words_are_never_broken(columns: int) -> None:
         assert max(map(width, seen(text, columns).splitlines())) <= columns
 
 
+@pytest.mark.parametrize("letter", ["<", "é"])
+def test_a_line_that_only_a_program_can_have_written_has_no_colours_but_is_there(letter: str) -> None:
+    shown = drawn(f"```html\n{letter * 20_000}\n```")
+    assert not SGR.search(shown)
+    assert re.sub(r"\s", "", shown) == letter * 20_000
+
+
+def test_the_pieces_of_a_broken_line_keep_their_colours() -> None:
+    shown = drawn('```python\nvalue = "first words of a text" + "and the others of it" + str(12345)\n```', 30)
+    lines = [line.strip() for line in SGR.sub("", shown).splitlines()]
+    assert " ".join(lines) == 'value = "first words of a text" + "and the others of it" + str(12345)'
+    assert re.search(r"\x1b\[[0-9;]*m12345\x1b\[0m", shown)
+
+
 def test_a_line_that_somebody_ended_is_a_line() -> None:
     assert seen("one\ntwo") == "one\ntwo\n"
 

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import gzip
+import io
 import json
+import os
+import signal
 import sqlite3
+from collections.abc import Iterator
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from palaver.cli.foreign_files import looks_like
+from palaver.cli.exits import Stop
+from palaver.cli.foreign_files import Looked, checked, looks_like
 
 from .run import Cli
 
@@ -100,3 +106,34 @@ def test_a_slow_pipe_is_looked_at_too(cli: Cli, tmp_path: Path) -> None:
     cli.ok("export", "-o", "talks.jsonl")
     whole = (cli.home / "talks.jsonl").read_bytes()
     assert "imported 2 sessions" in cli.real.ok("import", "-", "-s", "new.db", stdin=whole)
+
+
+def test_a_pipe_that_stays_open_is_refused_at_once() -> None:
+    """Who would wait for its end would wait for ever: this test writes, and reads."""
+    ours, theirs = os.pipe()
+    with open(ours, "rb") as source, open(theirs, "wb", buffering=0) as pipe:
+        pipe.write(b"# Notes\n\nSome.\n")
+        with alarm_clock(), pytest.raises(Stop, match="stdin looks like Markdown"):
+            checked("stdin", source)
+
+
+@contextmanager
+def alarm_clock() -> Iterator[None]:
+    """Ends what hangs."""
+    before = signal.signal(signal.SIGALRM, signal.default_int_handler)
+    signal.alarm(20)
+    try:
+        yield
+    finally:
+        signal.alarm(0)
+        signal.signal(signal.SIGALRM, before)
+
+
+def test_a_source_that_was_looked_at_gives_no_more_than_it_is_asked_for() -> None:
+    source = Looked(b"first line\n", io.BytesIO(b"second\n"))
+    assert [source.readline(5), source.readline(100), source.readline(3), source.readline()] == [
+        b"first",
+        b" line\n",
+        b"sec",
+        b"ond\n",
+    ]

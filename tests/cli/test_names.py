@@ -63,6 +63,8 @@ def test_an_alias_that_cannot_be_is_refused(cli: Cli) -> None:
     assert "latest session" in cli.refused("alias", "ticket-7", "@", code=2)
     cli.refused("alias", "ticket-7", "", code=2)
     cli.refused("alias", "ticket-7", "a\nb", code=2)
+    assert "leave --namespace out" in cli.refused("alias", "ticket-7", "n", "--namespace", "", code=2)
+    assert "leave --namespace out" in cli.refused("alias", "ticket-7", "--namespace", " ", code=2)
     said = cli.refused("alias", "ticket-7", "red", "--remove", code=3)
     assert "'red' is no alias of session" in said and "`palaver alias" in said
     cli.refused("alias", "ticket-7", "the-build", "--namespace", "ticket", "--remove", code=3)

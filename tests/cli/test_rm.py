@@ -52,6 +52,21 @@ def test_deleted_sessions_are_listed_with_when_and_what(cli: Cli) -> None:
     assert [one["id"] for one in cli.json("rm", "--list")["sessions"]] == [latest]
 
 
+@pytest.mark.parametrize("command", ["rm", "archive"])
+def test_a_session_that_is_named_twice_is_done_once(cli: Cli, command: str) -> None:
+    said = cli.ok(command, "ticket-7", "the-build", "ticket-7")
+    assert re.fullmatch(r"(deleted|archived) \w{6}\n", said)
+    assert len(ids(cli)) == 1
+
+
+def test_what_was_done_before_one_was_refused_is_reported(cli: Cli) -> None:
+    gone, living = ids(cli)
+    cli.ok("rm", gone)
+    done = cli("rm", "--undo", gone, living)
+    assert done.code == 5 and "is not deleted" in done.err
+    assert done.out == f"brought back {gone[-6:]}\n"
+
+
 def test_an_archived_session_is_not_a_deleted_one(cli: Cli) -> None:
     cli.ok("archive", "ticket-7")
     assert cli.ok("rm", "--list") == ""

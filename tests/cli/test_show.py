@@ -293,3 +293,7 @@ def test_the_keys_of_a_turn_are_those_that_are_documented(worked: Cli) -> None:
     (turn,) = worked.json("show", "@", "--detail")["turns"]
     assert set(turn) == set(worked.json("tree", "@")["turns"][0]) - {"mark", "words", "heads", "agents"}
     assert json.loads(json.dumps(turn["permissions_used"])) == ["bash:make"]
+
+
+def test_only_the_answer_and_only_what_was_used_do_not_go_together(cli: Cli) -> None:
+    assert "give one of them" in cli.refused("show", "@", "-r", "-u", code=2)

@@ -55,6 +55,12 @@ def test_who_would_change_something_is_told_that_sql_only_reads(cli: Cli, query:
     assert "sql only reads" not in cli.refused("sql", "selekt 1", code=2)
 
 
+@pytest.mark.parametrize("name", ["readonly", '"read-only"', '"not authorized"'])
+def test_a_column_that_is_not_there_is_no_change_whatever_its_name(cli: Cli, name: str) -> None:
+    said = cli.refused("sql", f"SELECT t.{name} FROM heads t", code=2)
+    assert "no such column" in said and "sql only reads" not in said
+
+
 CSV_QUERY = (
     "SELECT 1 AS n, 'a,b' AS \"a \"\"b\"\"\", NULL AS void, '' AS empty, 'two' || char(13, 10) || 'lines' AS text,"
     " x'00ff' AS bytes, 1.5 AS real"

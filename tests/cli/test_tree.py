@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import re
+import sqlite3
 from pathlib import Path
+
+import pytest
 
 import palaver
 from palaver import Session, Store
 from palaver.cli.ui.graph import draw
 from palaver.cli.ui.sanitize import width
+from palaver.cli.ui.tree_nodes import Nodes
+from palaver.core.rows import ChildRow
 from palaver.model import TurnInfo, Usage
 
 from . import talks
@@ -130,6 +135,37 @@ def test_the_head_of_the_session_that_was_forked_is_named_too_unless_it_was_dele
         session.delete()
     assert f"(head, root {session.id[-6:]} Main\\u{{202e}}title" in before
     assert "(head) Hello." in cli.ok("tree", "Fork")
+
+
+def test_a_session_whose_origin_was_erased_is_drawn_and_so_is_what_came_from_there(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create()
+        session.commit("Hello.")
+        session.fork(title="Fork")
+        session.fork(title="Another")
+    connection = sqlite3.connect(tmp_path / "talks.db")
+    with connection:
+        for table, key in (("heads", "session_id"), ("chat_sessions", "id")):
+            connection.execute(f"DELETE FROM {table} WHERE {key} = ?", (session.id,))
+    connection.close()
+    shown = Cli(tmp_path, tmp_path / "talks.db").ok("tree", "Fork")
+    assert re.search(r"\(head, fork \w{6} Another\) Hello\.", shown)
+
+
+def test_sub_agents_are_drawn_however_deep_they_are_nested(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    main = family(tmp_path / "talks.db")
+
+    def sends_one_more(nodes: Nodes, session_id: str) -> list[ChildRow]:
+        first, *_ = real(nodes, main)
+        level = int(session_id) if session_id.isdigit() else 0
+        if session_id == main or level == 1_200:
+            return [first]
+        return [ChildRow(str(level + 1), *first[1:])]
+
+    real = Nodes.spawned
+    monkeypatch.setattr(Nodes, "spawned", sends_one_more)
+    shown = Cli(tmp_path, tmp_path / "talks.db").ok("tree", main)
+    assert shown.count("searcher") == 1_201
 
 
 def test_a_message_in_the_queue_is_no_beginning(tmp_path: Path) -> None:

@@ -6,6 +6,7 @@ Only what `palaver export` wrote can be taken in. Everything else is refused bef
 from __future__ import annotations
 
 import re
+from io import BufferedReader
 from typing import BinaryIO
 
 from palaver.exports.lines import FIRST, Lines
@@ -48,7 +49,8 @@ class Looked:
         self._line, self._rest = line, rest
 
     def readline(self, limit: int = -1) -> bytes:
-        line, self._line = self._line, b""
+        cut = len(self._line) if limit < 0 else limit
+        line, self._line = self._line[:cut], self._line[cut:]
         return line or self._rest.readline(limit)
 
     read = readline
@@ -62,11 +64,18 @@ def checked(name: str, source: BinaryIO) -> Looked:
     except NotAnExport as error:
         if line.startswith(b'{"palaver":"export"'):
             raise Stop(USAGE, f"{name}: {error}", "NotAnExport") from None
-        what = looks_like(line + source.read(_LOOKED_AT))
+        what = looks_like(line + _more(source))
         looks = "is" if what.startswith(("empty", "a SQLite", "no text")) else "looks like"
         said = f"{name} {looks} {what}; import reads what `palaver export` wrote (nothing was changed)"
         raise Stop(USAGE, said, "NotAnExport") from None
     return Looked(line, source)
+
+
+def _more(source: BinaryIO) -> bytes:
+    """A pipe is not waited for: whoever writes to it may go on for long, and what has come is enough."""
+    if isinstance(source, BufferedReader) and not source.seekable():
+        return source.read1(_LOOKED_AT)
+    return source.read(_LOOKED_AT)
 
 
 def looks_like(head: bytes) -> str:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -27,10 +28,11 @@ def archive(call: Call, sessions: tuple[str, ...], undo: bool) -> None:
 
     `palaver ls --all` still shows them. Turns already open may finish."""
     store = call.store()
-    found = [resolve.session(store, name) for name in sessions]
-    for one in found:
-        (one.unarchive if undo else one.archive)()
-    _report(call, found, "brought back" if undo else "archived")
+    found = _each_once([resolve.session(store, name) for name in sessions])
+    if undo:
+        _do(call, found, Session.unarchive, "brought back")
+    else:
+        _do(call, found, Session.archive, "archived")
 
 
 @command(
@@ -52,12 +54,13 @@ def rm(call: Call, sessions: tuple[str, ...], yes: bool, undo: bool, listing: bo
         return
     store = call.store()
     find = resolve.deleted_session if undo else resolve.session
-    found = [find(store, name) for name in sessions]
+    found = _each_once([find(store, name) for name in sessions])
     if not (undo or yes or call.json):
         _ask(found)
-    for one in found:
-        (one.undelete if undo else one.delete)()
-    _report(call, found, "brought back" if undo else "deleted")
+    if undo:
+        _do(call, found, Session.undelete, "brought back")
+    else:
+        _do(call, found, Session.delete, "deleted")
 
 
 def _refuse_unclear(sessions: tuple[str, ...], undo: bool, listing: bool) -> None:
@@ -96,6 +99,23 @@ def _ask(found: list[Session]) -> None:
         screen.line(f"{screen.sanitized(info.id)} {count(info.messages, 'message')} ", (label, "bold"))
     screen.out.flush()
     click.confirm(f"Delete {count(len(found), 'session')}?", abort=True, err=True)
+
+
+def _each_once(found: list[Session]) -> list[Session]:
+    """A session may be given by two of its names."""
+    return list({one.id: one for one in found}.values())
+
+
+def _do(call: Call, found: list[Session], act: Callable[[Session], object], did: str) -> None:
+    """Act on each. If one of them refuses, it is still said what was done before."""
+    done: list[Session] = []
+    try:
+        for one in found:
+            act(one)
+            done.append(one)
+    finally:
+        if done:
+            _report(call, done, did)
 
 
 def _report(call: Call, found: list[Session], did: str) -> None:

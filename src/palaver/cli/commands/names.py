@@ -70,6 +70,8 @@ def alias(call: Call, session: str, name: str | None, namespace: str | None, rem
         _refuse("say which alias to remove")
     if name == resolve.LATEST:
         _refuse("@ is the latest session, always; choose another name")
+    if namespace is not None and not namespace.strip():
+        _refuse("an empty namespace is none: leave --namespace out, or name one")
     _, found = call.session(session, readonly=name is None)
     if name is not None and remove:
         _remove(found, name, _DEFAULT if namespace is None else namespace)

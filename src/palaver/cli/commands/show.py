@@ -11,7 +11,7 @@ from palaver.base.exact_json import Raw
 
 from .. import resolve
 from ..command import Call, command, session_argument
-from ..exits import UNKNOWN, Stop
+from ..exits import UNKNOWN, USAGE, Stop
 from ..ui.facts import print_session, turn_blocks
 from ..ui.format import short
 from ..ui.pager import paged
@@ -51,6 +51,8 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
     SESSION~2 shows it as it was two turns before its head. What was said stands at the left edge; thoughts and tool
     calls are indented, their long values cut: --detail shows them whole. A terminal gets Markdown, code and diffs in
     colours, a pipe plain text."""
+    if response and usage:
+        raise Stop(USAGE, "-r shows only the answer, and -u only what was used; give one of them", "Usage")
     store = call.store(readonly=True)
     target = resolve.target(store, session)
     messages = list(target.session.transcript(target.turn.id if target.turn else None))

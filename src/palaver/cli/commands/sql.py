@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import re
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -33,7 +34,11 @@ _CHANGING = (
     *("insert", "update", "delete", "replace", "merge", "truncate", "create", "alter", "drop", "vacuum", "reindex"),
     *("grant", "revoke", "copy", "attach"),
 )
-_REFUSED = ("not authorized", "read-only", "readonly", "data-modifying")  # how an engine says it
+_REFUSED = re.compile(  # how an engine says it; the names in a query may be any words
+    r"cannot run this: (not authorized|attempt to write a readonly database"
+    r"|cannot execute .+ in a read-only transaction"
+    r"|DECLARE CURSOR must not contain data-modifying .+|WITH clause containing a data-modifying .+)"
+)
 
 
 @command(
@@ -85,7 +90,7 @@ def _only_reading(query: str) -> Iterator[None]:
         yield
     except BadValue as error:
         first = query.split(maxsplit=1)[0].lower() if query.strip() else ""
-        if first not in _CHANGING and not any(word in str(error) for word in _REFUSED):
+        if first not in _CHANGING and not _REFUSED.fullmatch(str(error)):
             raise
         raise Stop(USAGE, f"sql only reads: this is refused, and nothing was changed ({error})", "ReadOnly") from None
 

@@ -56,9 +56,9 @@ def tree(call: Call, session: str) -> None:
                 continue
             _print(screen, row.graph, row.turn, nodes)
             for agent in nodes.agents(row.turn.id):
-                _print_agent(screen, row.below, agent, nodes)
+                _print_agents(screen, row.below, agent, nodes)
         for agent in nodes.agents(None):
-            _print_agent(screen, "", agent, nodes)
+            _print_agents(screen, "", agent, nodes)
 
 
 # ---------------------------------------------------------------- lines
@@ -90,16 +90,23 @@ def _heads(screen: Screen, turn: TurnInfo, nodes: Nodes, *, narrow: bool) -> Ite
         yield name if narrow else f"{screen.sanitized(other.relation)} {name} {title}".rstrip()
 
 
-def _print_agent(screen: Screen, below: str, agent: ChildRow, nodes: Nodes, above: tuple[str, ...] = ()) -> None:
-    """A sub-agent, and under it those that it sent."""
+def _print_agents(screen: Screen, below: str, agent: ChildRow, nodes: Nodes) -> None:
+    """A sub-agent, and under it those that it sent, which may be nested deeper than Python calls itself."""
+    waiting, seen = [(agent, 0)], set()
+    while waiting:
+        one, level = waiting.pop()
+        if one.session_id in seen:  # another program may have made a circle
+            continue
+        seen.add(one.session_id)
+        _print_agent(screen, f"{below}   {'   ' * level}", one)
+        waiting += [(child, level + 1) for child in reversed(nodes.spawned(one.session_id))]
+
+
+def _print_agent(screen: Screen, before: str, agent: ChildRow) -> None:
     screen.line(
-        (f"{below}   {'   ' * len(above)}\\_ ", "dim"),
+        (f"{before}\\_ ", "dim"),
         (screen.sanitized(short(agent.session_id)), "yellow"),
         f" {screen.sanitized(agent.agent)}",
         (f" ({count(agent.depth or 0, 'turn')})", "dim"),
         f" {screen.sanitized(agent.title or agent.preview or '')}",
     )
-    line = (*above, agent.session_id)
-    for child in nodes.spawned(agent.session_id):
-        if child.session_id not in line:  # another program may have made a circle
-            _print_agent(screen, below, child, nodes, line)

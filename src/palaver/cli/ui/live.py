@@ -12,7 +12,13 @@ from .render import Renderer, is_streaming, parsed
 from .screen import Screen
 
 _KINDS = {"text-delta": "text", "reasoning-delta": "reasoning"}
-_RESULTS = {"tool-output-available": "output-available", "tool-output-error": "output-error"}
+_RESULTS = {
+    "tool-output-available": "output-available",
+    "tool-output-error": "output-error",
+    "tool-output-denied": "output-denied",
+    "error": "output-error",
+}
+_PARTS = ("file", "source-url", "source-document")  # chunks that are a part as they are; and so is every data-…
 
 
 class Live:
@@ -42,6 +48,8 @@ class Live:
             self._chunk(event)
         elif event.kind == "begin" and event.turn is not None:
             self._begin(event)
+        elif event.kind == "resolve":
+            self._answer(event.data)
         elif event.kind == "wait":
             self._note("waiting for an answer")
         elif event.kind in ("stray", "recover") or (event.kind == "seal" and event.data.get("reason")):
@@ -69,19 +77,36 @@ class Live:
             self._end_line()
             self._talking = False
         self._writer = event.turn
-        reader = self._renderer.reader
         if kind in _KINDS:
             self._words(str(chunk.get("delta", "")), _KINDS[kind])
         elif kind in ("text-start", "reasoning-start", "text-end", "reasoning-end"):
             self._end_line()
-        elif kind == "tool-input-available":
-            self._blocks([*reader.call(str(chunk.get("toolName")), chunk.get("input"))])
-        elif kind in _RESULTS and not chunk.get("preliminary"):
-            self._blocks([*reader.result(_RESULTS[kind], chunk.get("output"), str(chunk.get("errorText") or ""))])
         elif kind == "tool-approval-request":
             self._note("asks for approval")
-        elif kind == "error":
-            self._blocks([*reader.result("output-error", None, str(chunk.get("errorText") or ""))])
+        else:
+            self._whole(kind, chunk)
+
+    def _whole(self, kind: str, chunk: dict[str, Any]) -> None:
+        """A chunk that says all there is to show."""
+        reader, error = self._renderer.reader, str(chunk.get("errorText") or "")
+        if kind in ("tool-input-available", "tool-input-error"):
+            self._blocks([*reader.call(str(chunk.get("toolName")), chunk.get("input"))])
+        if kind == "tool-input-error":
+            self._blocks([*reader.result("output-error", None, error)])
+        elif kind in _RESULTS and not chunk.get("preliminary"):
+            self._blocks([*reader.result(_RESULTS[kind], chunk.get("output"), error)])
+        elif kind in _PARTS or (kind.startswith("data-") and not chunk.get("transient")):
+            self._blocks([*reader.part(chunk)])
+
+    def _answer(self, data: dict[str, Any]) -> None:
+        """What somebody else said to a request for approval, or gave as a tool's result."""
+        reason = str(data.get("error") or data.get("reason") or "")
+        if data.get("approved") is True:
+            self._note(f"approved {reason}".rstrip())
+            return
+        denied = "output-denied" if data.get("approved") is False else "output-available"
+        state = "output-error" if data.get("error") is not None else denied
+        self._blocks([*self._renderer.reader.result(state, data.get("output"), reason)])
 
     def _words(self, text: str, part: str) -> None:
         """Deltas are printed as they are: half a line now, the rest with the next chunk."""

@@ -99,9 +99,11 @@ class Renderer:
 
 
 def is_streaming(message: StoredMessage) -> bool:
-    """Its last part is text or reasoning that is not done."""
+    """Its last part is text or reasoning that is not done. Another program's may have no words at all."""
     part = parsed(message.parts[-1]) if message.parts else None
-    return isinstance(part, dict) and part.get("type") in ("text", "reasoning") and part.get("state") == "streaming"
+    if not isinstance(part, dict) or not isinstance(part.get("text"), str):
+        return False
+    return part.get("type") in ("text", "reasoning") and part.get("state") == "streaming"
 
 
 def parsed(text: str) -> Any:

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
 
 _THEME = Theme({"markdown.code": "cyan", "markdown.h1": "bold underline", "markdown.block_quote": "italic"})
 LONG = 200_000  # characters; a longer text is shown as it is
+_LONG_LINE = 4_000  # characters; code with a longer line was made by a program, and its colours would cost long
 _BLANK_END = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
 _EMPTY = r"(?:(?:\x1b\[[0-9;]*m)*\n)*"  # lines with nothing to see
 _MIDDLE = re.compile(rf"{_EMPTY}(.*?){_EMPTY}", re.DOTALL)
@@ -83,7 +84,7 @@ def _captured(console: Console, what: RenderableType) -> str:
 def highlighted(text: str, language: str, columns: int, indent: int) -> Padding:
     """Lines of code that fit, indented."""
     found = Text(text)
-    if len(text) <= LONG:
+    if len(text) <= LONG and max(map(len, text.split("\n"))) <= _LONG_LINE:
         found = Syntax("", language, theme="ansi_dark").highlight(text)
         found.rstrip()
     found.expand_tabs(8)
@@ -93,9 +94,12 @@ def highlighted(text: str, language: str, columns: int, indent: int) -> Padding:
 
 def _broken(line: Text, columns: int) -> Iterator[Text]:
     """A line as `wrap` breaks it, in its colours: `rich` itself would break words behind an indentation."""
-    at = 0
-    for piece in wrap(line.plain, columns):
+    pieces, plain = wrap(line.plain, columns), line.plain
+    cuts, at = [], 0
+    for piece in pieces:
         words = piece.lstrip(" ")
-        begin = line.plain.index(words, at)
+        begin = plain.index(words, at)
         at = begin + len(words)
-        yield Text(" " * (len(piece) - len(words))) + line[begin:at]
+        cuts += [begin, at]
+    for piece, words_of_it in zip(pieces, line.divide(cuts)[1::2], strict=False):  # each looks at all colours: once
+        yield Text(" " * (len(piece) - len(words_of_it))) + words_of_it

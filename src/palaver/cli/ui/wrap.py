@@ -52,11 +52,13 @@ def _fill(words: list[str], room: int, more: int) -> list[str]:
         if sanitize.width(bare) > left and (lines[-1] or left < more):
             lines.append("")
             left = more
-        while sanitize.width(bare) > left:
-            fits, bare = sanitize.split(bare, left)
+        fits, bare = sanitize.split(bare, left)
+        while bare:
             lines[-1] += fits
             lines.append("")
             left = more
+            fits, bare = sanitize.split(bare, left)
+        bare = fits
         lines[-1] += bare + blanks
         left -= sanitize.width(bare + blanks)
     return lines

@@ -6,6 +6,7 @@ They share turns: the head of a fork may stand on a turn of the session it was f
 from __future__ import annotations
 
 from ...db.engine import Tx
+from ...errors import SessionNotFound
 from .. import rows
 from ..rows import ChildRow
 from . import sessions
@@ -19,7 +20,7 @@ def children(tx: Tx, session_id: str) -> list[ChildRow]:
 def relatives(tx: Tx, session_id: str) -> list[ChildRow]:
     """All of them, but not the session itself; nearest to the eldest first."""
     eldest = (sessions.ancestors(tx, session_id) or [session_id])[-1]
-    found = {eldest: _of(tx, eldest)}
+    found = {one.session_id: one for one in _of(tx, eldest)}
     queue = [eldest]
     for at in queue:
         new = {child.session_id: child for child in children(tx, at) if child.session_id not in found}
@@ -28,7 +29,11 @@ def relatives(tx: Tx, session_id: str) -> list[ChildRow]:
     return [relative for relative in found.values() if relative.session_id != session_id]
 
 
-def _of(tx: Tx, session_id: str) -> ChildRow:
-    info = sessions.info(tx, session_id)
+def _of(tx: Tx, session_id: str) -> list[ChildRow]:
+    """The session itself; none, if it was erased and only its offspring tells of it."""
+    try:
+        info = sessions.info(tx, session_id)
+    except SessionNotFound:
+        return []
     head = None if info.deleted_at else info.turn_id
-    return ChildRow(session_id, info.relation, head, None, None, info.agent, info.title, info.preview, info.turns)
+    return [ChildRow(session_id, info.relation, head, None, None, info.agent, info.title, info.preview, info.turns)]
