@@ -37,12 +37,11 @@ def go_on(turn: palaver.Turn, model: Callable[[list[Json]], Iterable[Said]] = mo
 
 
 def run_what_was_answered(turn: palaver.Turn) -> None:
-    for part in calls(turn, "approval-responded"):
-        if part["approval"]["approved"]:
-            name = part["type"].removeprefix("tool-")
-            turn.resolve(part["toolCallId"], output=TOOLS[name](**part["input"]))
-        else:
-            turn.write({"type": "tool-output-denied", "toolCallId": part["toolCallId"]})  # the model is told why
+    for call in turn.calls():
+        if call.approved:
+            call.output(TOOLS[call.name](**call.input))
+        elif call.approved is False:
+            call.deny()  # the model is told why
 
 
 def calls(turn: palaver.Turn, state: str) -> list[Json]:

@@ -363,9 +363,10 @@ class AsyncToolCall(Async):
     @property
     def approved(self) -> bool | None: ...
     async def output(self, value: Any, *, preliminary: bool = False) -> None:
-        """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open."""
-    async def error(self, text: str) -> None:
-        """Why the tool failed, as the model is to read it."""
+        """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open. A call is
+        answered once."""
+    async def error(self, text: str | BaseException) -> None:
+        """Why the tool failed, as the model is to read it; or the exception that says so."""
     async def deny(self) -> None:
         """It may not run: the model is told so, with the reason that came with the answer."""
     async def ask(self) -> None:

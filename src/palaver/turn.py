@@ -19,7 +19,7 @@ from .core import counting
 from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
 from .core.verbs.compaction import Compaction
-from .errors import BadValue, HeadConflict, PalaverError
+from .errors import BadValue, HeadConflict, PalaverError, Refused
 from .keywords import CompactKeywords, ModelLike
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
@@ -195,6 +195,15 @@ class Turn:
         with self._lock:
             found = self._fresh().fold.unresolved()
         return [_call_of(self, {key: _plain(value) for key, value in part.items()}) for part in found]
+
+    def _answer(self, call_id: str, chunk: composing.Chunk) -> None:
+        """The answer to a call, once."""
+        with self._lock:
+            self._recorder.refresh()
+            self._recorder.refuse_ended()
+            if not any(part["toolCallId"] == call_id for part in self._state.fold.unresolved()):
+                raise Refused(f"tool call {call_id} has its answer, or was never made; a call is answered once")
+            self._recorder.append([chunks.parse(chunk)], None)
 
     def _end_speech(self) -> None:
         """End what was said without chunks, unless a tool has no result: a seal by hand closes that as interrupted."""

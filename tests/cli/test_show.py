@@ -110,6 +110,7 @@ def test_detail_cuts_nothing_and_says_how_each_turn_ended_and_what_was_in_force(
 user  msg_"""
     assert re.search(r"\n\n--- turn \w{6} turn completed [0-9a-f]{12}\n" + re.escape(facts), detail)
     assert re.search(r"\nassistant  msg_\w+  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", detail)
+    assert "\n  tool bash  c3\n    command: rm -rf /\n" in detail
     assert "\n  metadata:\n    model:\n      provider_id: anthropic\n" in detail
 
 
@@ -195,7 +196,7 @@ def test_usage_is_told_turn_by_turn_and_summed(used: Cli) -> None:
     assert header.split() == ["turn", "input", "output", "cache_read", "total", "cost"]
     one = ["1,000", "20", "300", "1,320", "$0.5000"]
     assert [turn.split()[1:] for turn in turns] == [one, one, ["-"] * 5]
-    assert shown.split() == ["shown", "2,000", "40", "600", "2,640", "$1.00"]
+    assert shown.split() == ["total", "2,000", "40", "600", "2,640", "$1.00"]
     assert session.split() == ["session", "3,000", "60", "900", "3,960", "$1.50"]
     told = used.json("show", "used~2", "-u")["turns"]
     assert [(turn["usage"]["cache_read"], turn["cost_usd"]) for turn in told] == [(300, 0.5)]
@@ -215,7 +216,7 @@ def test_usage_in_twenty_columns_is_in_lines(used: Cli) -> None:
     with Terminal({**used.env, "NO_COLOR": "1", "PAGER": "cat"}, "show", "used", "-u", columns=20) as terminal:
         seen = terminal.end()[1]
     assert max(map(len, seen.splitlines())) <= 20
-    assert "shown: input 2,000,\n  output 40,\n  cache_read 600,\n  total 2,640, cost\n  $1.00\n" in seen
+    assert "total: input 2,000,\n  output 40,\n  cache_read 600,\n  total 2,640, cost\n  $1.00\n" in seen
 
 
 # ---------------------------------------------------------------- pagers

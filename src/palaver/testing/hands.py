@@ -97,6 +97,26 @@ class Hands(Group):
         part = session.messages()[1]["parts"][1]
         assert (part["state"], part["input"], part["errorText"]) == ("output-error", {}, "no such town")
 
+    def test_a_call_is_answered_once(self, session: Session) -> None:
+        with session.turn("Weather?") as turn:
+            call = turn.tool("weather", id="c-1")
+            call.error(ValueError("no such town"))
+            with pytest.raises(palaver.Refused, match="answered once"):
+                call.output("sunny")
+            with pytest.raises(palaver.Refused, match="answered once"):
+                call.deny()
+        assert session.messages()[1]["parts"][1]["errorText"] == "ValueError: no such town"
+
+    def test_the_finish_of_a_turn_that_went_on_is_not_that_of_before(self, session: Session) -> None:
+        with session.turn("Delete it.") as turn:
+            turn.tool("rm", id="c-1").ask()
+        again = session.resume(turn.id)
+        again.resolve("c-1", approved=True)
+        again.resolve("c-1", output="gone")
+        again.text("It is")
+        again.abort("killed")
+        assert session.path()[-1].finish is None
+
     def test_what_follows_a_result_is_another_step(self, session: Session) -> None:
         with session.turn("Weather?") as turn:
             one, two = turn.tool("weather", {"city": "Rome"}), turn.tool("weather", {"city": "Oslo"})

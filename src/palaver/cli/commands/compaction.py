@@ -84,5 +84,13 @@ def _blocks(reader: Reader, message: dict[str, Any]) -> Iterator[Block]:
             output: Any = part["output"]
             state = "output-error" if output["type"].startswith("error") else "output-available"
             yield from reader.result(state, output["value"], str(output["value"]))
+        elif part.get("type") in ("tool-approval-request", "tool-approval-response"):
+            yield reader.note(*_approval(part))
         else:
             yield from reader.part(part)
+
+
+def _approval(part: dict[str, Any]) -> tuple[str, str]:
+    if part["type"] == "tool-approval-request":
+        return "asks", "may it run?"
+    return ("approved", "") if part.get("approved") is True else ("denied", str(part.get("reason") or ""))

@@ -96,7 +96,7 @@ def _list(call: Call, session: Session, namespace: str | None) -> None:
     for space, name in listed:
         call.screen.say(call.screen.sanitized(f"{space}  {name}"))
     if not listed:
-        call.screen.say("no aliases")
+        call.screen.hint("no aliases")
 
 
 def _refuse(sentence: str) -> NoReturn:

@@ -50,10 +50,11 @@ Block = Said | Labelled | Diff
 
 
 class Reader:
-    """Makes blocks of parts. With `detail` nothing is cut; on a raw screen values are JSON."""
+    """Makes blocks of parts. With `detail` calls have their ids and nothing is cut; on a raw screen values are JSON."""
 
     def __init__(self, screen: Screen, *, detail: bool = False) -> None:
         self._screen = screen
+        self._detail = detail
         self._whole = detail or screen.raw
 
     def part(self, part: Any) -> Iterator[Block]:
@@ -89,7 +90,9 @@ class Reader:
     def _tool(self, part: dict[str, Any]) -> Iterator[Block]:
         state = str(part.get("state"))
         given = part["input"] if "input" in part else part.get("rawInput", "")
-        yield from self.call(str(part.get("toolName") or str(part.get("type"))[5:]), given, state)
+        name = str(part.get("toolName") or str(part.get("type"))[5:])
+        known_as = f"{name}  {part.get('toolCallId')}" if self._detail else name
+        yield from self.call(known_as, given, state)
         yield from self.result(state, part.get("output"), _reason(part))
 
     def call(self, name: str, given: Any, state: str = "") -> Iterator[Block]:

@@ -15,7 +15,7 @@ def print_usage(screen: Screen, info: SessionInfo, turns: list[TurnInfo]) -> Non
     table = Table(["turn", *USAGE_KEYS, "total", "cost"])
     for turn in turns:
         _add(table, screen.sanitized(short(turn.id)), turn.usage, turn.cost_usd)
-    _add(table, "shown", sum((turn.usage for turn in turns), Usage()), sum(turn.cost_usd for turn in turns))
+    _add(table, "total", sum((turn.usage for turn in turns), Usage()), sum(turn.cost_usd for turn in turns))
     _add(table, "session", info.usage, info.cost_usd)
     if table.rows[-1][1:] == table.rows[-2][1:]:
         table.rows.pop()
