@@ -43,7 +43,7 @@ LOOKING = [
     ("permit", "@"),
     ("permit", "@", "bash"),
     ("title", "@"),
-    ("alias", "@"),
+    ("alias", "@", "--json"),
     ("rm", "--list", "--json"),
 ]
 

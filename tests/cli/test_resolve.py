@@ -50,6 +50,7 @@ def test_an_unknown_name_is_answered_with_what_is_near(cli: Cli) -> None:
         assert "did you mean ses_" in said and "(Fix the build)" in said, said
     assert "the latest" in cli.refused("show", "nothing like it", code=3)
     assert "no session is named ''" in cli.refused("show", "", code=3)
+    assert "no session is named ''" in cli.refused("ls", "--parent", "", code=3)
 
 
 def test_an_id_in_the_wrong_case_is_near(cli: Cli) -> None:

@@ -14,7 +14,7 @@ from ..base import address
 from .exits import hide_secrets
 from .ui.screen import say_aside
 
-_MOMENT = 1.0  # seconds
+_MOMENT = 3.0  # seconds
 
 
 @contextmanager

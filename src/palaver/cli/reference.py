@@ -29,7 +29,7 @@ URL COMMAND` and `palaver COMMAND --store URL` are the same; if both are there, 
 The space may also be given by `--space`, else by `PALAVER_SPACE`; without any it is `default`. Passwords are best
 left to `~/.pgpass` or `PGPASSWORD`, which other users of the machine cannot see; none is ever printed, and a `#` or
 `@` in one is written `%23` or `%40`. Behind a transaction pooler, set `PALAVER_POOLER=1`. A server that is away is
-tried again for half a minute; after a second stderr says whom we wait for. [Postgres](postgres.md) has more.
+tried again for half a minute; after three seconds stderr says whom we wait for. [Postgres](postgres.md) has more.
 
 **Looking changes nothing.** `ls`, `show`, `log`, `tree`, `tail`, `context`, `export`, `verify` (without `--fix`),
 `sql` and whatever only lists (`queue`, `permit`, `title` and `alias` of a session and nothing more, `rm --list`) open

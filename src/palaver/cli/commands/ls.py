@@ -46,7 +46,7 @@ def ls(
     own id, the model, tokens, cost, and the title or the first words; [waiting] for an answer, [live] while it is
     written. A terminal shows what there is room for; a pipe gets every column, `-` for nothing."""
     store = call.store(readonly=True)
-    came_from = resolve.session(store, parent).id if parent else None
+    came_from = resolve.session(store, parent).id if parent is not None else None
     page = store.sessions.list(
         agent=agent,
         workspace=workspace,
