@@ -77,6 +77,8 @@ if TYPE_CHECKING:
         TurnInfo as TurnInfo,
         Usage as Usage,
         UsageEntry as UsageEntry,
+        Window as Window,
+        WindowText as WindowText,
     )
     from .opening import open as open
     from .permissions import Answer as Answer
@@ -107,7 +109,7 @@ _HOMES = {
     ),
     "aisdk.budget": "Context",
     "aisdk.folding": "fold",
-    "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage UsageEntry",
+    "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage UsageEntry Window WindowText",
     "permissions": "Answer",
     "tool_call": "ToolCall",
     "turn": "Turn",
@@ -133,4 +135,4 @@ def __getattr__(name: str) -> Any:
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted([*__all__, "__version__", "aio", "exports", "permissions", "recording", "testing"])

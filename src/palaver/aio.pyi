@@ -36,11 +36,11 @@ from .keywords import (
     OpenKeywords,
     TurnKeywords,
 )
-from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo, UsageEntry
+from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 from .opening import Address
 from .permissions import Answer
 from .recording import C
-from .session import StoredMessage
+from .session import MessageMark, StoredMessage
 from .turn import Chunk
 
 __all__ = [
@@ -96,29 +96,59 @@ class AsyncSession(Async):
         """Set some keys of the metadata; those that are None are taken away."""
     @property
     def title(self) -> Coroutine[Any, Any, str | None]: ...
-    async def messages(self) -> list[dict[str, Any]]:
-        """The transcript as UIMessages: the head's path, then what is open or was written by others."""
-    async def messages_json(self) -> str:
+    async def messages(
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[dict[str, Any]]:
+        """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
+        before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
+        are after something."""
+    async def messages_json(
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> WindowText:
         """The same as JSON text, every stored byte as it was given."""
-    async def transcript(self, turn: str | None = None) -> list[StoredMessage]:
+    async def transcript(
+        self, turn: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[StoredMessage]:
         """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
+    async def parts(
+        self, type: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[dict[str, Any]]:
+        """The parts of the messages, or those of a type, one by one: `message_id`, `turn_id`, `index`, `type`, `data`.
+        What is before or after a message is before or after all its parts."""
     async def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
         """The transcript, and the number of the newest event in it: read on with `events(after=…)`. As for `revision`,
         what others left is put on the path first."""
     async def at(self, when: datetime | int) -> AsyncMoment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""
-    async def history(self) -> list[Line]:
-        """Every move of the head, oldest first."""
+    async def history(
+        self, before: int | str | Line | None = None, after: int | str | Line | None = None, limit: int | None = None
+    ) -> Window[Line]:
+        """Every move of the head, oldest first; or a part of them, by their numbers."""
     async def cursor(self) -> int:
         """The number of the newest event: where `follow(after=…)` begins if nothing of before is wanted."""
     async def events(self, after: int = 0, limit: int = 1000) -> list[Event]: ...
     def follow(self, after: int | None = None, *, timeout: float | None = None) -> Following:
         """`session.follow`, with `async for`. It holds no thread while nothing happens."""
-    async def path(self) -> list[TurnInfo]:
+    async def path(
+        self,
+        before: str | TurnInfo | AsyncTurn | None = None,
+        after: str | TurnInfo | AsyncTurn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """The turns from the root to the head."""
-    async def tree(self) -> list[TurnInfo]:
+    async def tree(
+        self,
+        before: str | TurnInfo | AsyncTurn | None = None,
+        after: str | TurnInfo | AsyncTurn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """Every turn this session knows, strays and other branches too; parents before children."""
-    async def strays(self) -> list[TurnInfo]:
+    async def strays(
+        self,
+        before: str | TurnInfo | AsyncTurn | None = None,
+        after: str | TurnInfo | AsyncTurn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """Turns that lost a race or came too late; `fork(at=…)` rescues one."""
     async def waiting(self) -> list[TurnInfo]:
         """Turns that wait for an approval or a client's tool."""
@@ -337,6 +367,8 @@ class AsyncSessions(Async):
         workspace: str | None = None,
         parent: AsyncSession | str | None = None,
         archived: bool = False,
+        deleted: bool = False,
+        waiting: bool = False,
         order: str = "updated",
         limit: int = 50,
         after: str | None = None,
@@ -394,10 +426,17 @@ class AsyncToolCall(Async):
     def id(self) -> str: ...
     @property
     def name(self) -> str: ...
+    @property
+    def input(self) -> Any: ...
+    @property
+    def approved(self) -> bool | None: ...
     async def output(self, value: Any, *, preliminary: bool = False) -> None:
-        """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open."""
-    async def error(self, text: str) -> None:
-        """Why the tool failed, as the model is to read it."""
+        """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open. A call is
+        answered once."""
+    async def error(self, text: str | BaseException) -> None:
+        """Why the tool failed, as the model is to read it; or the exception that says so."""
+    async def deny(self) -> None:
+        """It may not run: the model is told so, with the reason that came with the answer."""
     async def ask(self) -> None:
         """Ask a person whether it may run: leave the block, and the turn waits. `turn.resolve(call.id, approved=…)` is
         the answer, on what `session.resume(turn.id)` gives, in any process."""
@@ -443,6 +482,9 @@ class AsyncTurn(Async):
         """A file that the model made: its bytes, or its address (a URL)."""
     async def step(self) -> None:
         """The model is called again: what follows is another step."""
+    async def calls(self) -> list[AsyncToolCall]:
+        """The tool calls that have no result yet, with their input and whether they may run: for who goes on with a
+        turn after a resume."""
     async def usage(
         self,
         told: Any = None,

@@ -3,9 +3,11 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Iterator
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
+
+T = TypeVar("T")
 
 OPEN = ("pending", "streaming", "waiting")
 SEALED = ("completed", "failed", "aborted")
@@ -142,6 +144,32 @@ class Page:
 
     def __repr__(self) -> str:
         return f"<Page of {len(self.sessions)} sessions{', more follow' if self.next else ''}>"
+
+
+class Window(list[T]):
+    """A part of a list, oldest first. `before` and `after` are cursors: as `before=` and `after=` they go on from
+    here; None: nothing is left on that side."""
+
+    __slots__ = ("after", "before")
+
+    def __init__(self, items: Iterable[T] = (), before: str | None = None, after: str | None = None) -> None:
+        super().__init__(items)
+        self.before = before
+        self.after = after
+
+
+class WindowText(str):
+    """The messages of a window as JSON text, with the same cursors."""
+
+    __slots__ = ("after", "before")
+
+    before: str | None
+    after: str | None
+
+    def __new__(cls, text: str, before: str | None = None, after: str | None = None) -> WindowText:
+        made = super().__new__(cls, text)
+        made.before, made.after = before, after
+        return made
 
 
 class TurnError(msgspec.Struct, frozen=True):

@@ -30,14 +30,16 @@ from .keywords import (
     MessagesLike,
     TurnKeywords,
 )
-from .model import Event, Line, Queued, SessionInfo, TurnInfo, UsageEntry
+from .model import Event, Line, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 from .watcher import News
 
 if TYPE_CHECKING:
+    from .core.read.windows import Asked
     from .core.turn.message_input import NewMessage
     from .core.turn.options import TurnOptions
 
 StoredMessage = Message
+MessageMark = str | dict[str, Any] | StoredMessage | None
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
 
@@ -129,17 +131,50 @@ class Session:
         with self._store.db.write() as tx:
             verbs.lifecycle.set_title(tx, self._store._runtime, self.id, title)
 
-    def messages(self) -> list[dict[str, Any]]:
-        """The transcript as UIMessages: the head's path, then what is open or was written by others."""
-        return self._read(read.transcript.read_ui)
+    def messages(
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[dict[str, Any]]:
+        """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
+        before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
+        are after something."""
+        asked = _asked(before, after, limit)
+        if asked is None:
+            return Window(self._read(read.transcript.read_ui))
+        found = self._read(read.pages.messages, asked)
+        return Window(read.transcript.as_ui(found), found.before, found.after)
 
-    def messages_json(self) -> str:
+    def messages_json(
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> WindowText:
         """The same as JSON text, every stored byte as it was given."""
-        return bytes(read.transcript.as_json(self._read(read.transcript.read))).decode()
+        found = self.transcript(None, before, after, limit)
+        return WindowText(bytes(read.transcript.as_json(found)).decode(), found.before, found.after)
 
-    def transcript(self, turn: str | None = None) -> list[StoredMessage]:
+    def transcript(
+        self,
+        turn: str | None = None,
+        before: MessageMark = None,
+        after: MessageMark = None,
+        limit: int | None = None,
+    ) -> Window[StoredMessage]:
         """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
-        return self._read(read.transcript.read_to, arguments.text_or_none("turn", turn))
+        arguments.text_or_none("turn", turn)
+        asked = _asked(before, after, limit)
+        if asked is None:
+            return Window(self._read(read.transcript.read_to, turn))
+        return self._read(read.pages.messages, asked, turn)
+
+    def parts(
+        self,
+        type: str | None = None,
+        before: MessageMark = None,
+        after: MessageMark = None,
+        limit: int | None = None,
+    ) -> Window[dict[str, Any]]:
+        """The parts of the messages, or those of a type, one by one: `message_id`, `turn_id`, `index`, `type`, `data`.
+        What is before or after a message is before or after all its parts."""
+        arguments.text_or_none("type", type)
+        return self._read(read.pages.parts, _asked(before, after, limit) or read.windows.ALL, type)
 
     def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
         """The transcript, and the number of the newest event in it: read on with `events(after=…)`. As for `revision`,
@@ -156,9 +191,11 @@ class Session:
         head = self._read(read.turns.head_at, stamp)
         return Moment(self._store, head.turn_id, head.revision, stamp)
 
-    def history(self) -> list[Line]:
-        """Every move of the head, oldest first."""
-        return self._read(read.events.history)
+    def history(
+        self, before: int | str | Line | None = None, after: int | str | Line | None = None, limit: int | None = None
+    ) -> Window[Line]:
+        """Every move of the head, oldest first; or a part of them, by their numbers."""
+        return self._read(read.events.history, _asked(before, after, limit) or read.windows.ALL)
 
     def cursor(self) -> int:
         """The number of the newest event: where `follow(after=…)` begins if nothing of before is wanted."""
@@ -192,17 +229,32 @@ class Session:
                     return
                 news.wait(left)
 
-    def path(self) -> list[TurnInfo]:
+    def path(
+        self,
+        before: str | TurnInfo | palaver.Turn | None = None,
+        after: str | TurnInfo | palaver.Turn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """The turns from the root to the head."""
-        return self._read(read.turns.on_path)
+        return self._read(read.turns.on_path, _asked(before, after, limit) or read.windows.ALL)
 
-    def tree(self) -> list[TurnInfo]:
+    def tree(
+        self,
+        before: str | TurnInfo | palaver.Turn | None = None,
+        after: str | TurnInfo | palaver.Turn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """Every turn this session knows, strays and other branches too; parents before children."""
-        return self._read(read.turns.tree)
+        return self._read(read.turns.tree, _asked(before, after, limit) or read.windows.ALL)
 
-    def strays(self) -> list[TurnInfo]:
+    def strays(
+        self,
+        before: str | TurnInfo | palaver.Turn | None = None,
+        after: str | TurnInfo | palaver.Turn | None = None,
+        limit: int | None = None,
+    ) -> Window[TurnInfo]:
         """Turns that lost a race or came too late; `fork(at=…)` rescues one."""
-        return self._read(read.turns.strays)
+        return self._read(read.turns.strays, _asked(before, after, limit) or read.windows.ALL)
 
     def waiting(self) -> list[TurnInfo]:
         """Turns that wait for an approval or a client's tool."""
@@ -540,6 +592,20 @@ def _stamp(when: datetime | int) -> int:
         return round(when.timestamp() * 1000)
     except (OverflowError, ValueError):  # a time without a zone, at the first or last day there is
         raise BadValue(f"{when} is no time that this machine knows; give it with a time zone") from None
+
+
+def _asked(before: Any, after: Any, limit: int | None) -> Asked | None:
+    """Which part of a list a caller wants; None: all of it."""
+    if before is None and after is None and limit is None:
+        return None
+    return read.windows.asked(_mark(before), _mark(after), limit)
+
+
+def _mark(place: Any) -> str | int | None:
+    """An id, a cursor or a number, given as such, or as what was read."""
+    if isinstance(place, StoredMessage):
+        return place.id
+    return place.seq if isinstance(place, Line) else place if type(place) is int else _name_of(place)
 
 
 def _name_of(place: str | TurnInfo | palaver.Turn | dict[str, Any] | None) -> str | None:

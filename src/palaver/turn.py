@@ -19,7 +19,7 @@ from .core import counting
 from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
 from .core.verbs.compaction import Compaction
-from .errors import BadValue, HeadConflict, PalaverError
+from .errors import BadValue, HeadConflict, PalaverError, Refused
 from .keywords import CompactKeywords, ModelLike
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
@@ -189,7 +189,7 @@ class Turn:
         exact_json.check_text("name", arguments.text("name", name))
         call_id = ids.mint("call_") if id is None else arguments.text("id", id)
         self._speak(composing.call, call_id, name, {} if input is None else input)
-        return ToolCall(self, call_id, name)
+        return ToolCall(self, call_id, name, {} if input is None else input)
 
     def file(self, source: str | bytes, media_type: str | None = None) -> None:
         """A file that the model made: its bytes, or its address (a URL)."""
@@ -206,6 +206,27 @@ class Turn:
     def _say(self, kind: str, delta: str) -> None:
         if arguments.text("delta", delta):
             self._speak(composing.say, kind, delta)
+
+    def calls(self) -> list[ToolCall]:
+        """The tool calls that have no result yet, with their input and whether they may run: for who goes on with a
+        turn after a resume."""
+        with self._lock:
+            found = self._fresh().fold.unresolved()
+        return [_call_of(self, {key: _plain(value) for key, value in part.items()}) for part in found]
+
+    def _answer(self, call_id: str, chunk: composing.Chunk) -> None:
+        """The answer to a call, once."""
+        with self._lock:
+            self._recorder.refresh()
+            self._recorder.refuse_ended()
+            if not any(part["toolCallId"] == call_id for part in self._state.fold.unresolved()):
+                raise Refused(f"tool call {call_id} has its answer, or was never made; a call is answered once")
+            self._recorder.append([chunks.parse(chunk)], None)
+
+    def _end_speech(self) -> None:
+        """End what was said without chunks, unless a tool has no result: a seal by hand closes that as interrupted."""
+        if not self._state.fold.unresolved():
+            self._speak(composing.finish)
 
     def _speak(self, said: Callable[..., list[composing.Chunk]], *given: Any) -> None:
         """Write what says it, all or none: how the message stands is looked at under the turn's lock."""
@@ -310,6 +331,8 @@ class Turn:
     def seal(self, status: str | None = None) -> None:
         """Freeze the turn and move the head to it. HeadConflict: somebody else moved it first."""
         with self._lock:
+            if self._spoke and status in (None, "completed") and self.status == "streaming":
+                self._end_speech()
             self._recorder.make_ready(waiting=True)
             status = status or self._recorder.ended_as
             if status not in SEALED:
@@ -380,6 +403,14 @@ class Turn:
             self.wait()
         else:
             self.seal()
+
+
+def _call_of(turn: Turn, part: dict[str, Any]) -> ToolCall:
+    """A call as the message has it."""
+    approval = part.get("approval")
+    approved = approval.get("approved") if isinstance(approval, dict) else None
+    name = part["toolName"] if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
+    return ToolCall(turn, part["toolCallId"], name, part.get("input"), approved)
 
 
 def _media_type(source: str | bytes) -> str:

@@ -26,8 +26,8 @@ def strays_are_visible(patch: pytest.MonkeyPatch) -> None:
 
     def with_strays(tx: Any, session_id: str) -> Any:
         found = read(tx, session_id)
-        for row in tx.all(transcript.Q.strays, session=session_id):
-            found += transcript.read_path(tx, json.loads(row[0])["turn"])[-2:]
+        for _, data in tx.all(transcript.Q.stray_events, session=session_id):
+            found += transcript.read_path(tx, json.loads(data)["turn"])[-2:]
         return found
 
     patch.setattr(transcript, "read", with_strays)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import dataclass
 from types import SimpleNamespace
 from typing import Any
 
@@ -10,6 +11,14 @@ import pytest
 import palaver
 from palaver import Usage
 from palaver.db.queries import Q
+
+
+@dataclass(slots=True)
+class Slotted:
+    input_tokens: int
+    output_tokens: int
+    cache_read_input_tokens: int
+
 
 SHAPES: dict[str, tuple[Any, Usage]] = {
     "AI SDK 6": (
@@ -71,8 +80,19 @@ SHAPES: dict[str, tuple[Any, Usage]] = {
         },
         Usage(21, 393, 0, 2_086, 188),
     ),
+    "Anthropic with details that it does not tell": (
+        {
+            "input_tokens": 10,
+            "cache_creation_input_tokens": 5,
+            "cache_read_input_tokens": 7,
+            "output_tokens": 20,
+            "output_tokens_details": None,
+        },
+        Usage(10, 20, 0, 7, 5),
+    ),
     "Anthropic without a cache": ({"input_tokens": 21, "output_tokens": 393}, Usage(21, 393)),
     "an object": (SimpleNamespace(prompt_tokens=9, completion_tokens=12), Usage(9, 12)),
+    "an object with slots": (Slotted(21, 393, 2_086), Usage(21, 393, 0, 2_086)),
 }
 
 
@@ -91,7 +111,7 @@ def test_a_usage_object_is_counted_once(session: palaver.Session, shape: str) ->
     assert session.messages()[1]["metadata"]["usage"] == right.columns()
 
 
-@pytest.mark.parametrize("shape", [name for name in SHAPES if name != "an object"])
+@pytest.mark.parametrize("shape", [name for name in SHAPES if not name.startswith("an object")])
 def test_inside_a_messages_metadata_it_counts_the_same_and_stays_as_given(
     store: palaver.Store, session: palaver.Session, shape: str
 ) -> None:

@@ -32,6 +32,18 @@ def _place(world: World, rng: random.Random) -> Any:
     return rng.choice(found) if found else None
 
 
+def _mark(name: str) -> Make:
+    """A place in a list of a session: one of its items, a cursor of one of its windows, or an end."""
+
+    def make(world: World, rng: random.Random) -> Any:
+        session = world.sessions[rng.randrange(4)]
+        page = getattr(session, name)(limit=rng.randrange(1, 4))
+        items = [getattr(item, "id", None) or getattr(item, "seq", None) or item for item in page if name != "parts"]
+        return rng.choice([None, "", page.before, page.after, *items])
+
+    return make
+
+
 def _turn_id(world: World, rng: random.Random) -> str:
     return rng.choice([*world.turns, *world.sessions[0].tree()]).id
 
@@ -135,10 +147,17 @@ ARGUMENTS: dict[str, Make] = {
     "name": lambda world, rng: rng.choice(world.ids()),
     "namespace": one_of("alias", "slug"),
     "archived": one_of(True, False),
+    "waiting": one_of(True, False),
     "deleted": one_of(True, False),
     "order": one_of("updated", "created"),
     "limit": lambda world, rng: rng.randrange(1, 60),
     "after": _count(30),
+    **{
+        f"Session.{name}:{side}": _mark("messages" if name == "messages_json" else name)
+        for name in ("messages", "messages_json", "transcript", "parts", "path", "tree", "strays", "history")
+        for side in ("before", "after")
+    },
+    "Session.parts:type": one_of(None, "text", "tool-run"),
     "Sessions.list:after": lambda world, rng: world.store.sessions.list(limit=1).next,
     "timeout": one_of(0, 0.001),
     "turn": _turn_id,

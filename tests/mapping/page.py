@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import re
 from collections import Counter
+from functools import cache
 from typing import NamedTuple
 
 from palaver import errors
 from palaver.cli.program import COMMANDS
 
+from . import homes, verbs
 from .schema import ROOT, Schema
 from .seeds import CATEGORIES, SEEDS, all_keys
+from .verbs import Call
 
 PAGE = ROOT / "docs" / "mapping.md"
-HEADER = "| seed's thing | home in Palaver | note |"
+HEADER = "| seed's thing | home in Palaver | written by | note |"
+RULE = "|---|---|---|---|"
 
 HOME = re.compile(
     r"(?P<kind>(?:column|table|index|derived|kernel|dialect (?:aisdk|hub|hermes|lash|ledger))\b|not yet \([^)]+\)):? \S"
@@ -22,8 +26,13 @@ NOT_YET = re.compile(r"\bnot yet(?: \(([^)]+)\))?")
 STEP = re.compile(r"\bsteps?\s+\d", re.IGNORECASE)
 TICKED = re.compile(r"`([^`]+)`")
 DOTTED = re.compile(r"([a-z]\w*)\.(\w+)")
+VERB = re.compile(r"(?:store\.(?=sessions\.))?([a-z]\w*)\.(\w+)")
 COMMAND = re.compile(r"palaver (\w+)")
-POINTER = re.compile(r"`([^`]+)` at `/")
+POINTER = re.compile(r"`(\w+)\.(\w+)` at `/")
+WHERE = re.compile(r" where `(\w+)` = `")
+WRITERS = re.compile(r"`[^`]+`(?:, `[^`]+`)*")
+KINDS = ("column", "table", "index", "derived", "kernel", "dialect", "not yet")
+STORED = ("column", "table")  # what has to be written
 
 CAPABILITIES = {
     "blobs", "checkpoints", "gc and purge", "backup", "lash dialect", "ledger", "search", "Hermes dialect",
@@ -36,24 +45,22 @@ PLANNED = {
     "store.search", "store.commit", "store.gc", "store.vacuum", "store.backup", "turn.touched",
 }  # fmt: skip
 
-# The public names a home may lean on.
-PUBLIC = {
-    "palaver": {"open", "fold", "base"},
-    "store": {"sessions", "close", "verify"},
-    "session": {
-        "id", "revision", "turn", "messages", "context", "fork", "rewind", "undo", "at", "history", "commit",
-        "archive", "unarchive", "delete", "waiting", "resume", "enqueue", "claim", "cancel", "permissions", "compact",
-        "prune", "follow",
-    },
-    "turn": {"id", "write", "usage", "resolve", "wait", "used"},
-}  # fmt: skip
-
 
 class Row(NamedTuple):
     seed: str  # of the section it stands in
     key: str
     home: str
+    written: str  # by which verbs
     note: str
+
+    @property
+    def kind(self) -> str:
+        """The word that its home starts with, a dialect without its name."""
+        return next((kind for kind in KINDS if self.home.startswith(kind)), "")
+
+    @property
+    def writers(self) -> list[Call]:
+        return [call for call in map(verbs.parse, TICKED.findall(self.written)) if call]
 
 
 def cells_of(line: str) -> list[str]:
@@ -67,12 +74,12 @@ def rows_of(text: str) -> tuple[list[Row], list[str]]:
         if line.startswith("## "):
             found = re.match(r"## Seed (\d{3}): ", line)
             seed = found[1] if found else ""
-        if not seed or not line.startswith("|") or line in ("|---|---|---|", HEADER):
+        if not seed or not line.startswith("|") or line in (RULE, HEADER):
             continue
         cells = cells_of(line)
         key = TICKED.fullmatch(cells[0])
-        if key and len(cells) == 3:
-            rows.append(Row(seed, key[1], cells[1], cells[2]))
+        if key and len(cells) == 4:
+            rows.append(Row(seed, key[1], *cells[1:]))
         else:
             odd.append(line)
     return rows, odd
@@ -92,9 +99,10 @@ def problems(text: str, schema: Schema) -> list[str]:
     found += _coverage(rows)
     for row in rows:
         found += [f"{row.key}: {problem}" for problem in _row_problems(row, schema)]
+    counts = counts_of(text)
     for seed, module in SEEDS.items():
         expected = [module.COUNTS[category] for category in CATEGORIES]
-        if counts_of(text).get(seed) != [*expected, sum(expected)]:
+        if counts.get(seed) != [*expected, sum(expected)]:
             found.append(f"the table of counts is wrong for seed {seed}")
     return found
 
@@ -109,6 +117,7 @@ def _coverage(rows: list[Row]) -> list[str]:
     return found
 
 
+@cache  # the tests look at many pages that differ in one row
 def _row_problems(row: Row, schema: Schema) -> list[str]:
     if not row.home:
         return ["no home"]
@@ -121,12 +130,26 @@ def _row_problems(row: Row, schema: Schema) -> list[str]:
     for capability in NOT_YET.findall(row.home + " " + row.note):
         if capability and capability not in CAPABILITIES:
             found.append(f"there is no capability {capability!r} on the road ahead")
-    for column in POINTER.findall(row.home):
-        if not column.endswith("_json"):
-            found.append(f"a place inside {column}, which holds no JSON")
+    for table, column in POINTER.findall(row.home):
+        if not homes.holds_json(table, column):
+            found.append(f"a place inside {table}.{column}, which holds no JSON")
+    found += _writer_problems(row, schema)
     for name in TICKED.findall(row.home + " " + row.note):
         found += _name_problems(name, row, schema)
     return found
+
+
+def _writer_problems(row: Row, schema: Schema) -> list[str]:
+    """Whether it says by which verbs its home is written, and there are such verbs; the tests then try them."""
+    if row.kind not in STORED:
+        return [f"written by {row.written}, but it has no home of its own"] if row.written else []
+    home, where = homes.parse(row.home), WHERE.search(row.home)
+    if home and where and not schema.has_column(home.table, where[1]):
+        return [f"`{home.table}.{where[1]}` is no column of schema.sql"]
+    if not WRITERS.fullmatch(row.written):
+        return [f"which verb writes {row.home!r}? not {row.written!r}"]
+    calls = [(text, verbs.parse(text)) for text in TICKED.findall(row.written)]
+    return [f"`{text}` is no verb" for text, call in calls if call is None or not verbs.is_known(call)]
 
 
 def _holds(kind: str, row: Row, schema: Schema) -> bool:
@@ -152,8 +175,14 @@ def _is_column(name: str, schema: Schema) -> bool:
 def _is_public(name: str, schema: Schema) -> bool:
     dotted, command = DOTTED.match(name), COMMAND.match(name)
     if dotted or command:
-        return dotted[2] in PUBLIC.get(dotted[1], ()) if dotted else bool(command and command[1] in COMMANDS)
+        return _is_verb(name) if dotted else bool(command and command[1] in COMMANDS)
     return name == ":memory:" or name in schema.indexes or _error(name) is not None
+
+
+def _is_verb(name: str) -> bool:
+    """A name of the library, whatever follows it: `session.turn(…)`, `store.sessions.list()`, `palaver.base.ids`."""
+    found = VERB.match(name)
+    return found is not None and verbs.is_known(Call(found[1], found[2]))
 
 
 def _error(name: str) -> object:
@@ -170,6 +199,6 @@ def _name_problems(name: str, row: Row, schema: Schema) -> list[str]:
         return [] if any(key == name or key.startswith(name + ".") for key in keys) else [f"no key `{name}`"]
     if not dotted:
         return []
-    if dotted[1] in PUBLIC:
-        return [] if dotted[2] in PUBLIC[dotted[1]] else [f"no public name `{name}`"]
+    if dotted[1] in verbs.HANDLES:
+        return [] if _is_verb(name) else [f"no public name `{name}`"]
     return [] if _is_column(name, schema) else [f"`{name}` is no column of schema.sql"]

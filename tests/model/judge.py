@@ -93,7 +93,7 @@ class Foreigner:
             db.execute(
                 "INSERT INTO chat_sessions (id, agent, model_json, created_at, updated_at)"
                 " VALUES (?, 'other', ?, ?, ?)",
-                (session, '{"provider_id":"x","model_id":"y"}', self._now, self._now),
+                (session, '{"provider_id":"","model_id":""}', self._now, self._now),
             )
             for message, role, text in messages:
                 self._insert(db, session, message, role, text)

@@ -95,6 +95,19 @@ SCHEMAS[3] = SCHEMAS[2] | {
     "pruned": "part_id session_id at",
 }
 SCHEMAS[4] = SCHEMAS[3] | {"owners": SCHEMAS[3]["owners"] + " lease_until"}
+SCHEMAS[5] = SCHEMAS[4] | {
+    "turns": SCHEMAS[4]["turns"]
+    + " jump thread_results thread_calls stray_seq model provider role persona workspace mode toolset prompt_digest"
+    + " finish error_code source_event",
+    "heads": SCHEMAS[4]["heads"] + " ended_at end_reason last_message_at",
+    "session_facts": "name value created_at session_id",
+    "usage": "session_id n turn_id message_id key source provider model input output reasoning cache_read cache_write"
+    + " cost_reported cost_computed price at",
+    "compactions": "turn_id summary summarized_through_turn_id first_kept_turn_id turns_summarized compaction_type"
+    + " model provider tokens_before tokens_after summary_tokens summarization_input_tokens"
+    + " summarization_output_tokens duration_ms trigger metadata_json",
+    "bodies": "digest kind body created_at",
+}
 
 
 def columns(path: str) -> dict[str, list[str]]:

@@ -25,14 +25,21 @@ _EACH = 4  # tokens around a message
 
 
 class Context(list[Message]):
-    """UIMessages for a model. `tokens` is what they were counted as (0: nobody counted), `left_out` how many messages
-    are not in it, or not whole; `compaction_due`: time to `compact()`."""
+    """UIMessages for a model. `left_out` is how many messages are not in it, or not whole; `compaction_due`: time to
+    `compact()`."""
 
-    def __init__(self, messages: Iterable[Message] = (), *, tokens: int = 0, left_out: int = 0, due: bool = False):
+    def __init__(
+        self, messages: Iterable[Message] = (), *, tokens: int | None = None, left_out: int = 0, due: bool = False
+    ) -> None:
         super().__init__(messages)
-        self.tokens = tokens
+        self._counted = tokens
         self.left_out = left_out
         self.compaction_due = due
+
+    @property
+    def tokens(self) -> int:
+        """What the messages were counted as; where nobody counted, an estimate."""
+        return sum(map(estimate, self)) if self._counted is None else self._counted
 
 
 def check(most: Any, count: Any) -> None:
@@ -45,7 +52,7 @@ def check(most: Any, count: Any) -> None:
 def fit(messages: list[Message], most: int | None, count: Count | None) -> Context:
     """What fits into `most` tokens; everything, where there is no limit."""
     if most is None:
-        return Context(messages, tokens=sum(map(_checked(count), messages)) if count else 0)
+        return Context(messages, tokens=sum(map(_checked(count), messages)) if count else None)
     count = _checked(count) if count else estimate
     fixed = list(takewhile(lambda message: message["role"] == "system", messages))
     left = most - sum(map(count, fixed))

@@ -198,6 +198,8 @@ class Fold:
             raise self._refusal(str(error), chunk["type"], None) from None
 
     def _on_step_start(self, chunk: Chunk) -> int:
+        if self.finished:  # it goes on after all: how it ended then is yet to be said
+            self.finish_reason = None
         self.in_step, self.finished = True, False
         return self._new_step({"type": "step-start"})
 

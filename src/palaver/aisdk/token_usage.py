@@ -38,11 +38,11 @@ def _told_otherwise(metadata: Any) -> Usage | None:
 
 
 def _fields(given: Any) -> Mapping[str, Any]:
+    """The fields of a dict, or of an object, whatever kind of class it has."""
     if isinstance(given, Mapping):
         return given
-    dump = getattr(given, "model_dump", None)  # what the APIs' own libraries give
-    found = dump() if callable(dump) else getattr(given, "__dict__", None)
-    return found if isinstance(found, Mapping) else {}
+    found = {name: getattr(given, name, None) for name in _NAMES}
+    return {name: value for name, value in found.items() if value is not None}
 
 
 def _found(given: Mapping[str, Any]) -> Usage | None:
@@ -118,13 +118,24 @@ def _openai_chat(given: Mapping[str, Any]) -> Usage | None:
 
 
 def _by_snake_case(given: Mapping[str, Any]) -> Usage | None:
-    """OpenAI's responses and Anthropic's messages have the same names for what is different."""
+    """OpenAI's responses and Anthropic's messages have the same names for what is different: the input of the one
+    includes what came from the cache, that of the other does not."""
     if "input_tokens" not in given and "output_tokens" not in given:
         return None
     whole, output = _count(given.get("input_tokens")), _count(given.get("output_tokens"))
-    if "input_tokens_details" in given or "output_tokens_details" in given:
-        read = _inside(given, "input_tokens_details", "cached_tokens")
-        reasoning = _inside(given, "output_tokens_details", "reasoning_tokens")
-        return Usage(_apart(whole, read), _apart(output, reasoning), reasoning, read)
-    read, write = _count(given.get("cache_read_input_tokens")), _count(given.get("cache_creation_input_tokens"))
-    return Usage(whole, output, 0, read, write)
+    reasoning = _inside(given, "output_tokens_details", "reasoning_tokens", "thinking_tokens")
+    if any(name in given for name in _ANTHROPIC):
+        read, write = _count(given.get("cache_read_input_tokens")), _count(given.get("cache_creation_input_tokens"))
+        return Usage(whole, _apart(output, reasoning), reasoning, read, write)
+    read = _inside(given, "input_tokens_details", "cached_tokens")
+    return Usage(_apart(whole, read), _apart(output, reasoning), reasoning, read)
+
+
+_ANTHROPIC = ("cache_read_input_tokens", "cache_creation_input_tokens", "cache_creation")
+_NAMES = (
+    *(*USAGE_KEYS, "inputTokens", "outputTokens", "inputTokenDetails", "outputTokenDetails", "cachedInputTokens"),
+    *("reasoningTokens", "prompt_tokens", "completion_tokens", "prompt_tokens_details", "completion_tokens_details"),
+    *("input_tokens", "output_tokens", "input_tokens_details", "output_tokens_details", *_ANTHROPIC),
+    *("cacheReadTokens", "cacheWriteTokens", "cached_tokens", "reasoning_tokens", "thinking_tokens", "total"),
+    *("cacheRead", "cacheWrite"),
+)

@@ -193,10 +193,12 @@ _WRAPPERS: dict[type, type[Async]] = {
     Store: AsyncStore,
 }
 _HANDLES = {"permissions"}
-_PLAIN = {"id", "session_id", "name"}
+_PLAIN = {"id", "session_id", "name", "input", "approved"}
 
 
 def _wrapped(value: Any, lane: Lane) -> Any:
+    if type(value) is list and value and type(value[0]) in _WRAPPERS:
+        return [_wrapped(each, lane) for each in value]
     wrapper = _WRAPPERS.get(type(value))
     return value if wrapper is None else wrapper(value, lane)
 

@@ -239,7 +239,7 @@ class PlaceInMessageRow(Row):
     place: int
 
 
-last_user_message = Select("last_user_message_of_turn", UserMessageRow)
+nearest_user_message = Select("nearest_user_message", UserMessageRow)
 tail_turns = Select("tail_turns", TailRow)
 open_tail_turn = Select("open_turn", OpenTailRow)
 pruned_places = Select("pruned_places", PlaceInMessageRow)
@@ -303,6 +303,18 @@ class SourceRow(Row):
     workspace_root: str | None
     model_json: str
     preview: str | None
+
+
+class ChildRow(Row):
+    session_id: str
+    relation: str
+    turn_id: str | None
+    origin_turn: str | None
+    origin_call: str | None
+    agent: str
+    title: str | None
+    preview: str | None
+    depth: int | None
 
 
 class AliasRow(Row):
@@ -380,6 +392,7 @@ session_standing = Select("session_standing", StandingRow)
 session_stamps = Select("session_stamps", StampsRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
+children_of = Select("children_of", ChildRow)
 alias = Select("find_alias", AliasRow)
 aliases_of = Select("aliases_of", NameRow)
 
@@ -460,3 +473,80 @@ class SessionIdRow(Row):
 all_open_turns = Select("all_open_turns", AnyOpenTurnRow)
 sessions_with_loose_rows = Select("sessions_with_loose_rows", SessionIdRow)
 idle_owners = Select("idle_owners", IdRow)
+
+
+# ---------------------------------------------------------------- parts of a path
+
+
+class StepRow(Row):
+    """A turn on the way to a root."""
+
+    id: str
+    depth: int
+
+
+class SpotRow(Row):
+    """A line on a path."""
+
+    turn_id: str
+    depth: int
+    seq: int
+
+
+class ListedRow(Row):
+    turn_id: str
+    depth: int
+    seq: int
+    thread_messages: int
+
+
+class LineRow(Row):
+    """A line of a turn; None: a turn without."""
+
+    turn_id: str
+    parent_id: str | None
+    depth: int
+    seq: int | None
+
+
+class KnownAsRow(Row):
+    turn_id: str
+    ref: str
+
+
+class SeqRow(Row):
+    seq: int
+
+
+class StrayRow(Row):
+    stray_seq: int | None
+
+
+class PathPartRow(Row):
+    turn_id: str
+    message_id: str
+    client_id: str | None
+    id: str
+    place: int
+    type: str
+    data_json: str
+
+
+way_back = Select("way_back", StepRow)
+meeting_turn = Select("meeting_turn", StepRow)
+listing_on_path = Select("listing_on_path", ListedRow)
+client_id_on_path = Select("client_id_on_path", KnownAsRow)
+message_after = Select("message_after", SeqRow)
+line_of_part = Select("line_of_part", SeqRow)
+part_at = Select("part_at", IdRow)
+lines_back = Select("lines_back", SpotRow)
+lines_forward = Select("lines_forward", LineRow)
+parts_of_window = Select("parts_of_window", PathPartRow)
+turns_back = Select("turns_back", TurnRow)
+known_turns = Select("known_turns", TurnRow)
+is_known = Select("is_known", IdRow)
+strays_after = Select("strays_after", TurnRow)
+strays_before = Select("strays_before", TurnRow)
+stray_seq_of = Select("stray_seq_of", StrayRow)
+history_after = Select("history_after", ReflogRow)
+history_before = Select("history_before", ReflogRow)

@@ -106,8 +106,8 @@ def _derive(tx: Tx, arrival: Arrival, mode: str) -> None:
     tx.run(Q.import_live, session=arrival.session_id)
     if mode == MERGE or arrival.version == 1:
         tx.run(Q.import_last_message, session=arrival.session_id)
-    for seq, data in tx.all(Q.strays_with_numbers, session=arrival.session_id) if mode != MERGE else ():
-        tx.run(Q.import_stray, session=arrival.session_id, turn=exact_json.parse(data)["turn"], seq=seq)
+    for seq, data in tx.all(Q.stray_events, session=arrival.session_id) if mode != MERGE else ():
+        tx.run(Q.set_stray, session=arrival.session_id, turn=exact_json.parse(data)["turn"], seq=seq)
 
 
 def _put_fresh(tx: Tx, arrival: Arrival) -> int:

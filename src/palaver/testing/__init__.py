@@ -14,7 +14,7 @@ import pytest
 
 _MODULES = (
     "errors group hands helpers life moves races sessions siblings snapshots stopping stream tree turns usage used "
-    "values waiting"
+    "values waiting windows"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
@@ -52,6 +52,7 @@ from .usage import Usages  # noqa: E402
 from .used import Used  # noqa: E402
 from .values import Values  # noqa: E402
 from .waiting import Waiting  # noqa: E402
+from .windows import Windows  # noqa: E402
 
 
 class Conformance(
@@ -71,6 +72,7 @@ class Conformance(
     Errors,
     Races,
     Snapshots,
+    Windows,
     Hands,
     Told,
 ):
@@ -99,6 +101,7 @@ __all__ = [
     "Used",
     "Values",
     "Waiting",
+    "Windows",
     "answer",
     "ask",
     "assistant",

@@ -97,6 +97,26 @@ class Hands(Group):
         part = session.messages()[1]["parts"][1]
         assert (part["state"], part["input"], part["errorText"]) == ("output-error", {}, "no such town")
 
+    def test_a_call_is_answered_once(self, session: Session) -> None:
+        with session.turn("Weather?") as turn:
+            call = turn.tool("weather", id="c-1")
+            call.error(ValueError("no such town"))
+            with pytest.raises(palaver.Refused, match="answered once"):
+                call.output("sunny")
+            with pytest.raises(palaver.Refused, match="answered once"):
+                call.deny()
+        assert session.messages()[1]["parts"][1]["errorText"] == "ValueError: no such town"
+
+    def test_the_finish_of_a_turn_that_went_on_is_not_that_of_before(self, session: Session) -> None:
+        with session.turn("Delete it.") as turn:
+            turn.tool("rm", id="c-1").ask()
+        again = session.resume(turn.id)
+        again.resolve("c-1", approved=True)
+        again.resolve("c-1", output="gone")
+        again.text("It is")
+        again.abort("killed")
+        assert session.path()[-1].finish is None
+
     def test_what_follows_a_result_is_another_step(self, session: Session) -> None:
         with session.turn("Weather?") as turn:
             one, two = turn.tool("weather", {"city": "Rome"}), turn.tool("weather", {"city": "Oslo"})
@@ -165,6 +185,35 @@ class Hands(Group):
         kinds = [part["type"] for part in session.messages()[1]["parts"]]
         assert kinds == ["step-start", "tool-rm", "step-start", "text"]
         assert (session.path()[-1].status, session.path()[-1].finish) == ("completed", "stop")
+
+    def test_who_goes_on_after_a_resume_finds_the_calls_that_are_open(self, session: Session) -> None:
+        with session.turn("Clean up.") as turn:
+            turn.tool("rm", {"path": "x"}, id="c-1").ask()
+            turn.tool("rm", {"path": "y"}, id="c-2").ask()
+            turn.tool("ls", id="c-3").output([])
+        with session.resume(turn.id) as again:
+            again.resolve("c-1", approved=True)
+            again.resolve("c-2", approved=False, reason="not that one")
+            first, second = again.calls()
+            assert (first.id, first.name, first.input, first.approved) == ("c-1", "rm", {"path": "x"}, True)
+            assert (second.id, second.approved) == ("c-2", False)
+            first.output("gone")
+            second.deny()
+            assert again.calls() == []
+            again.text("One is gone.")
+        states = [part["state"] for part in session.messages()[1]["parts"] if part["type"].startswith("tool-")]
+        assert (states, turn.id) == (["output-available", "output-denied", "output-available"], session.path()[-1].id)
+
+    def test_a_seal_by_hand_ends_what_was_said_as_leaving_does(self, session: Session) -> None:
+        turn = session.turn("Hello?")
+        turn.text("Hi.")
+        turn.seal()
+        assert session.messages()[1]["parts"][-1] == {"type": "text", "text": "Hi.", "state": "done"}
+        assert session.path()[-1].finish == "stop"
+        turn = session.turn("And?")
+        turn.tool("look", id="c-1")
+        turn.seal()
+        assert session.messages()[3]["parts"][-1]["errorText"] == "interrupted"
 
     def test_after_a_resume_the_open_text_goes_on(self, session: Session) -> None:
         turn = session.turn("Tell me.")

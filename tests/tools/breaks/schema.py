@@ -41,7 +41,7 @@ def the_model_is_not_refreshed() -> None:
 
 @planted
 def a_fork_names_its_last_message() -> None:
-    rewrite(Q.last_user_message_of_turn, "AND m.role = 'user'", "")
+    rewrite(Q.nearest_user_message, "AND m.role = 'user'", "")
 
 
 @planted

@@ -10,7 +10,7 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from .. import metadata, rows
-from ..read import entries
+from ..read import entries, jumps
 from ..read.heads import Head
 
 Standing = dict[str, tuple[str, str]]  # a row of the session -> which message it stands for, and its metadata
@@ -18,21 +18,29 @@ Standing = dict[str, tuple[str, str]]  # a row of the session -> which message i
 
 def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
     """After a move from `old_turn` to the head: hide what left, show what came back."""
-    old, new = entries.path(tx, old_turn), entries.path(tx, head.turn_id)
-    on_new, on_old = set(new), set(old)
-    left = [t for t in old if t not in on_new]
-    came = [t for t in new if t not in on_old]
+    gone, shown = _between(tx, head, old_turn) if old_turn != head.turn_id else (Standing(), Standing())
     outrun: list[str] = []
+    came: list[str] = []
     for turn in rows.open_turns.all(tx, session=head.session_id):
         if turn.status != "pending":
             (came if turn.base_revision == head.revision else outrun).append(turn.id)
-    shown = _standing(tx, head.session_id, came)
-    gone = _standing(tx, head.session_id, left)
+    shown |= _standing(tx, head.session_id, came)
     for row_id, (message_id, text) in _standing(tx, head.session_id, outrun).items():
-        listed = rows.turns_of_message.all(tx, message=message_id) if row_id not in gone else []
-        if row_id not in gone and not any(each.turn_id in on_new for each in listed):
+        if row_id not in gone and entries.listing(tx, message_id, head.turn_id) is None:
             gone[row_id] = message_id, text
     _apply(tx, shown, gone)
+
+
+def _between(tx: Tx, head: Head, old_turn: str | None) -> tuple[Standing, Standing]:
+    """What stands in the turns of the old path that are not on the new one, and the other way round."""
+    met = jumps.meeting(tx, old_turn, head.turn_id)
+    above = met.depth if met else 0
+    ways = (
+        tx.all(Q.standing_on_way, turn=turn, above=above, session=head.session_id) if turn else []
+        for turn in (old_turn, head.turn_id)
+    )
+    old, new = ({row_id: (message_id, text) for row_id, message_id, text in way} for way in ways)
+    return old, new
 
 
 def hide_open_turns(tx: Tx, head: Head) -> None:

@@ -6,10 +6,12 @@ __all__ = [
     "context",
     "entries",
     "events",
+    "family",
     "find_session",
     "heads",
     "jumps",
     "loose_rows",
+    "pages",
     "places",
     "previews",
     "replay",
@@ -20,6 +22,7 @@ __all__ = [
     "turns",
     "unsettled",
     "usage",
+    "windows",
 ]
 
 TYPE_CHECKING = False
@@ -28,10 +31,12 @@ if TYPE_CHECKING:
         context,
         entries,
         events,
+        family,
         find_session,
         heads,
         jumps,
         loose_rows,
+        pages,
         places,
         previews,
         replay,
@@ -42,6 +47,7 @@ if TYPE_CHECKING:
         turns,
         unsettled,
         usage,
+        windows,
     )
 else:
     __getattr__ = on_demand(__name__)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from ...db.engine import Tx
 from ...db.queries import Q
+from .. import rows
 
 
 class Entry:
@@ -34,6 +35,12 @@ def end_of_message(entries: list[Entry], message_id: str) -> int:
     """One past the last entry that belongs to the message or comes before it."""
     after = range(start_of_message(entries, message_id) + 1, len(entries))
     return next((i for i in after if entries[i].kind == "message"), len(entries))
+
+
+def listing(tx: Tx, message_id: str, turn_id: str | None) -> str | None:
+    """The turn on the way to a turn, itself included, that lists a message."""
+    row = rows.listing_on_path.one(tx, message=message_id, turn=turn_id) if turn_id else None
+    return None if row is None else row.turn_id
 
 
 def path(tx: Tx, turn_id: str | None) -> list[str]:

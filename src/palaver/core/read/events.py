@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from ...base import arguments
 from ...base.clock import now_ms
 from ...db.engine import Row, Tx
 from ...db.queries import Q
-from ...model import Event, Line
+from ...model import Event, Line, Window
 from .. import damage, rows
 from . import sessions
+from .jumps import FAR
+from .windows import Asked, Cursors, Frame, Mark
 
 
 def read(tx: Tx, session_id: str, after: int, limit: int) -> list[Event]:
@@ -48,9 +51,29 @@ def cursor(tx: Tx, session_id: str) -> int:
     return newest(tx, session_id)
 
 
-def history(tx: Tx, session_id: str) -> list[Line]:
+def history(tx: Tx, session_id: str, asked: Asked) -> Window[Line]:
+    """The moves of the head. Any number is a mark: those of other events, too."""
     sessions.require(tx, session_id)
+    cursors = Cursors("history", session_id)
+
+    def find(given: int | str, is_after: bool) -> Mark:
+        if isinstance(given, str):
+            (given,) = cursors.typed(given, cursors.item(given) or [], int)
+        return Mark(arguments.whole("after" if is_after else "before", given, most=FAR - 2), cursors.of(given))
+
+    frame = Frame.of(asked, cursors, find, -1, FAR)
+    low, high = frame.low.place, frame.high.place
+    found = _lines(tx, session_id, low, high, asked.take, goes_on=asked.goes_on)
+    is_before = not frame.low.is_start and bool(_lines(tx, session_id, -1, low + 1, 1))
+    is_after = not frame.high.is_end and bool(_lines(tx, session_id, high - 1, FAR, 1))
+    return frame.window(found, frame.kept(found), lambda line: cursors.of(line.seq), (is_before, is_after))
+
+
+def _lines(tx: Tx, session_id: str, after: int, before: int, count: int, *, goes_on: bool = False) -> list[Line]:
+    """The last ones between two numbers, or the first."""
+    query = rows.history_after if goes_on else rows.history_before
+    found = query.all(tx, session=session_id, after=after, before=before, limit=count)
     return [
         Line(seq, kind, turn_id, revision, at, ref_seq, reason)
-        for seq, kind, turn_id, revision, at, ref_seq, reason, _ in rows.history.all(tx, session=session_id)
+        for seq, kind, turn_id, revision, at, ref_seq, reason, _ in (found if goes_on else reversed(found))
     ]

@@ -10,6 +10,10 @@ from typing import NamedTuple
 
 from ...db.engine import Tx
 from ...db.queries import Q
+from .. import rows
+from ..rows import StepRow
+
+FAR = 2**62  # deeper than every turn, behind every line
 
 
 class Jump(NamedTuple):
@@ -51,3 +55,27 @@ def read(tx: Tx, turn_id: str) -> Jump | None:
 def id_of(jump: Jump | None) -> str | None:
     """As the column holds it."""
     return None if jump is None else jump.turn_id
+
+
+# ---------------------------------------------------------------- finding a place
+
+
+def back(tx: Tx, turn_id: str, *, above: int, messages: int = 0) -> StepRow | None:
+    """From a turn, itself included, as far towards its root as the turns are deeper than `above` and so many messages
+    were said by then; None: there is no such turn."""
+    found = rows.way_back.all(tx, turn=turn_id, above=above, messages=messages)
+    return found[-1] if found else None
+
+
+def is_ancestor(tx: Tx, turn_id: str, of: str | None) -> bool:
+    """Whether a turn is another one, or on its way to the root."""
+    if of is None or turn_id == of:
+        return turn_id == of
+    turn = rows.turn.one(tx, turn=turn_id)
+    found = None if turn is None else back(tx, of, above=turn.depth - 1)
+    return found is not None and found.id == turn_id
+
+
+def meeting(tx: Tx, one: str | None, other: str | None) -> StepRow | None:
+    """The deepest turn that is on the ways of both to their roots, or one of them; None: there is none."""
+    return rows.meeting_turn.one(tx, one=one, other=other) if one and other else None

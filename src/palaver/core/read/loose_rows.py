@@ -12,6 +12,7 @@ from .heads import Head
 
 MARGIN_MS = 5_000  # another program's row may be committed this long after its created_at
 FEW = 500  # new rows, over all sessions, that are read one by one
+NEWEST = 200  # rows of a session among which a window looks for loose ones
 
 
 class LooseMessage(NamedTuple):
@@ -28,6 +29,17 @@ def find(tx: Tx, session_id: str, since: int = 0) -> list[LooseMessage]:
 def find_recent(tx: Tx, head: Head) -> list[LooseMessage]:
     """Those that may have come since the session was last scanned."""
     return find(tx, head.session_id, max(0, head.looked_at - MARGIN_MS))
+
+
+def find_newest(tx: Tx, session_id: str) -> list[LooseMessage]:
+    """Those among the newest rows of a session, and of as many before them while there are some: so a window costs the
+    same however long a session is. What another program dated before all of these, a scan finds, and adopts."""
+    found, limit = list[LooseMessage](), NEWEST
+    while True:
+        before, found = len(found), _visible(tx.all(Q.newest_loose, session=session_id, limit=limit))
+        if len(found) == before:
+            return found
+        limit *= 2
 
 
 def find_after(tx: Tx, session_id: str, watermark: int) -> list[LooseMessage]:

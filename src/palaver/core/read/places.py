@@ -9,7 +9,7 @@ from ...db.engine import Tx
 from ...errors import MessageNotFound, NotOnPath, TurnNotFound
 from .. import metadata, rows
 from ..rows import ListingRow
-from . import entries
+from . import entries, jumps
 from .entries import Entry
 from .heads import Head
 
@@ -40,7 +40,7 @@ def _turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> Place:
     turn = rows.place_of_turn.one(tx, turn=turn_id)
     if turn is None:
         raise TurnNotFound(turn_id)
-    if on_path and turn_id not in entries.path(tx, head.turn_id):
+    if on_path and not jumps.is_ancestor(tx, turn_id, head.turn_id):
         raise NotOnPath(turn_id, head.session_id)
     return Place(turn_id, turn.parent_id, entries.of_turn(tx, turn_id) if turn.sealed_at is None else None)
 
@@ -56,19 +56,35 @@ def _after(tx: Tx, turn_id: str, parent_id: str | None, message_id: str, *, is_s
 def find_message(tx: Tx, head: Head, wanted: str, *, on_path: bool, in_tail: bool) -> tuple[str, str]:
     """(turn, message row) for a row id or a client id; the newest wins: open turns, then from the head back."""
     listings = rows.turns_of_message.all(tx, message=wanted)
-    open_turns = [
-        turn.id
-        for turn in rows.open_turns.all(tx, session=head.session_id)
-        if turn.base_revision == head.revision and turn.status != "pending"
-    ]
-    path = (open_turns[::-1] if in_tail else []) + entries.path(tx, head.turn_id)
-    order = {turn_id: place for place, turn_id in enumerate(path)}
-    found = [(order[each.turn_id], each.turn_id, wanted) for each in listings if each.turn_id in order]
-    found = found or [(order[turn], turn, message) for turn, message in _by_client_id(tx, path, wanted)]
-    if found:
-        _, turn_id, message_id = min(found)
-        return turn_id, message_id
-    return _off_the_path(head, wanted, listings, on_path=on_path), wanted
+    tail = _open_turns(tx, head) if in_tail else []
+    by_row = _listed(tx, head, wanted, tail, {each.turn_id for each in listings}) if listings else None
+    found = by_row or _known_as(tx, head, wanted, tail)
+    return found or (_off_the_path(head, wanted, listings, on_path=on_path), wanted)
+
+
+def _open_turns(tx: Tx, head: Head) -> list[str]:
+    """Those that stand on the head, newest first."""
+    opened = rows.open_turns.all(tx, session=head.session_id)
+    return [t.id for t in reversed(opened) if t.base_revision == head.revision and t.status != "pending"]
+
+
+def _listed(tx: Tx, head: Head, message_id: str, tail: list[str], turns: set[str]) -> tuple[str, str] | None:
+    for turn_id in tail:
+        if turn_id in turns:
+            return turn_id, message_id
+    turn = entries.listing(tx, message_id, head.turn_id)
+    return None if turn is None else (turn, message_id)
+
+
+def _known_as(tx: Tx, head: Head, wanted: str, tail: list[str]) -> tuple[str, str] | None:
+    """By the id that a client knows it by."""
+    for turn_id in tail:
+        listed = entries.of_turn(tx, turn_id)
+        found = [entry.ref for entry in listed if entry.kind == "message" and entry.client_id == wanted]
+        if found:
+            return turn_id, min(found)
+    row = rows.client_id_on_path.one(tx, turn=head.turn_id, name=wanted) if head.turn_id else None
+    return None if row is None else (row.turn_id, row.ref)
 
 
 def _off_the_path(head: Head, wanted: str, listings: list[ListingRow], *, on_path: bool) -> str:
@@ -79,21 +95,7 @@ def _off_the_path(head: Head, wanted: str, listings: list[ListingRow], *, on_pat
     raise MessageNotFound(wanted, "read messages() for the ids on the path")
 
 
-def _by_client_id(tx: Tx, path: list[str], wanted: str) -> list[tuple[str, str]]:
-    for turn_id in path:
-        listed = entries.of_turn(tx, turn_id)
-        found = [(turn_id, e.ref) for e in listed if e.kind == "message" and e.client_id == wanted]
-        if found:
-            return found
-    return []
-
-
 def nearest_user_message(tx: Tx, turn_id: str | None) -> tuple[str | None, str | None]:
-    """(message, home) of the last thing the user said on the way to a turn: mostly a step or two away."""
-    while turn_id is not None:
-        said = rows.last_user_message.one(tx, turn=turn_id)
-        if said is not None:
-            return said.id, said.session_id
-        turn = rows.parent_of.one(tx, turn=turn_id)
-        turn_id = turn.parent_id if turn else None
-    return None, None
+    """(message, home) of the last thing the user said on the way to a turn."""
+    said = rows.nearest_user_message.one(tx, turn=turn_id) if turn_id else None
+    return (None, None) if said is None else (said.id, said.session_id)

@@ -20,13 +20,15 @@ from ...base import exact_json
 from ...base.exact_json import Raw
 from ...db.engine import Row, Tx
 from ...db.queries import Q, Query
-from ...errors import MessageNotFound, TurnNotFound
+from ...errors import TurnNotFound
 from ...model import ROLES
 from .. import codec, damage, metadata, rows
 from ..rows import HeadRow, OpenTailRow, TailRow
 from . import entries, loose_rows, sessions
+from .loose_rows import LooseMessage
 
 _type_of = itemgetter("type")
+FindLoose = Callable[[Tx, str], list[LooseMessage]]
 _PartsOf = Callable[[list[str]], list[list[Any]] | None]
 _LINE, _FIELD = "\x1e", "\x1f"
 _BETWEEN = ",\n\r\t"
@@ -135,29 +137,7 @@ def _are_parts(parts: list[list[Any]]) -> bool:
         return False
 
 
-class Window(NamedTuple):
-    """A part of a transcript: messages after one, before one, at most so many (the last of them, unless `after`)."""
-
-    after: str | None = None
-    before: str | None = None
-    limit: int | None = None
-
-    def cut(self, messages: list[Message]) -> list[Message]:
-        names = [message.id for message in messages]
-        start = _place(names, self.after) + 1 if self.after is not None else 0
-        end = _place(names, self.before) if self.before is not None else len(names)
-        if self.limit is not None and end - start > self.limit:
-            start, end = (start, start + self.limit) if self.after is not None else (end - self.limit, end)
-        return messages[start:end]
-
-
-def _place(names: list[str], wanted: str) -> int:
-    if wanted not in names:
-        raise MessageNotFound(wanted, "read messages() for the ids on the path")
-    return names.index(wanted)
-
-
-def read(tx: Tx, session_id: str, window: Window | None = None) -> list[Message]:
+def read(tx: Tx, session_id: str) -> list[Message]:
     """The transcript as it stands now."""
     head = rows.head.one(tx, session=session_id)
     joined = (
@@ -166,10 +146,8 @@ def read(tx: Tx, session_id: str, window: Window | None = None) -> list[Message]
         else None
     )
     if joined is None:
-        messages = _read_carefully(tx, session_id, head)
-    else:
-        messages = joined.messages() if joined.is_all else joined.messages() + read_tail(tx, session_id)
-    return messages if window is None else window.cut(messages)
+        return _read_carefully(tx, session_id, head)
+    return joined.messages() if joined.is_all else joined.messages() + read_tail(tx, session_id)
 
 
 def _read_carefully(tx: Tx, session_id: str, head: HeadRow | None) -> list[Message]:
@@ -276,9 +254,12 @@ def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
     return [] if turn_id is None else assemble(tx.all(Q.path_rows, turn=turn_id))
 
 
-def iterate(tx: Tx, session_id: str) -> Iterator[Message]:
-    """The transcript, turn by turn: memory holds one turn of the path; the tail is read at once."""
+def iterate(tx: Tx, session_id: str, to: str | None = None) -> Iterator[Message]:
+    """The transcript, turn by turn: memory holds one turn of the path; the tail is read at once. `to`: up to a turn."""
     sessions.require(tx, session_id)
+    if to is not None:
+        yield from read_to(tx, session_id, to)
+        return
     head = rows.head.one(tx, session=session_id)
     if head is not None and head.deleted_at is not None:
         return
@@ -291,11 +272,11 @@ def read_turn(tx: Tx, turn_id: str) -> list[Message]:
     """What one turn lists; of an open one, with what has streamed into it so far."""
     if rows.parent_of.one(tx, turn=turn_id) is None:
         raise TurnNotFound(turn_id)
-    return _filled(tx, turn_id, assemble(tx.all(Q.turn_rows, turn=turn_id)))
+    return filled(tx, turn_id, assemble(tx.all(Q.turn_rows, turn=turn_id)))
 
 
-def read_tail(tx: Tx, session_id: str) -> list[Message]:
-    tail = read_loose(tx, session_id)
+def read_tail(tx: Tx, session_id: str, find: FindLoose = loose_rows.find) -> list[Message]:
+    tail = read_loose(tx, session_id, find)
     for turn in rows.tail_turns.all(tx, session=session_id):
         tail += _fill(tx, session_id, turn, assemble(tx.all(Q.turn_rows, turn=turn.id)))
     tail.sort(key=lambda m: (m.created_at, m.id))
@@ -308,10 +289,11 @@ def read_to(tx: Tx, session_id: str, turn_id: str | None) -> list[Message]:
         return read(tx, session_id)
     if rows.parent_of.one(tx, turn=turn_id) is None:
         raise TurnNotFound(turn_id)
-    return _filled(tx, turn_id, read_path(tx, turn_id))
+    return filled(tx, turn_id, read_path(tx, turn_id))
 
 
-def _filled(tx: Tx, turn_id: str, messages: list[Message]) -> list[Message]:
+def filled(tx: Tx, turn_id: str, messages: list[Message]) -> list[Message]:
+    """If the turn is open, with what has streamed into it so far."""
     turn = rows.open_tail_turn.one(tx, turn=turn_id)
     return messages if turn is None else _fill(tx, turn.session_id, turn, messages)
 
@@ -353,10 +335,10 @@ def assemble(stored: Iterable[Row]) -> list[Message]:
     return messages
 
 
-def read_loose(tx: Tx, session_id: str) -> list[Message]:
+def read_loose(tx: Tx, session_id: str, find: FindLoose = loose_rows.find) -> list[Message]:
     """What another program wrote and no turn lists, by its time."""
     messages = []
-    for found in loose_rows.find(tx, session_id):
+    for found in find(tx, session_id):
         message = Message(found.id, None, found.role, found.metadata, found.created_at, None)
         for part in rows.parts.all(tx, message=found.id):
             message.add(part.id, part.data_json)

@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
+from operator import attrgetter
 from typing import Any
 
 from ...db.engine import Tx
-from ...db.queries import Q
-from ...errors import SessionNotFound
-from ...model import TurnError, TurnInfo, Usage
+from ...errors import BadValue, NotOnPath, SessionNotFound, StoreCorrupt, TurnNotFound
+from ...model import TurnError, TurnInfo, Usage, Window
 from .. import damage, rows
 from ..facts import NAMES
 from ..rows import HeadAtRow, TurnRow
-from . import entries, sessions
+from . import jumps, sessions
+from .jumps import FAR
+from .windows import Asked, Cursors, Frame, Mark, cut
 
 
 def info(row: TurnRow) -> TurnInfo:
@@ -92,43 +94,100 @@ def infos(tx: Tx, turn_ids: Iterable[str]) -> list[TurnInfo]:
     return [info(row) for row in found if row is not None]
 
 
-def on_path(tx: Tx, session_id: str) -> list[TurnInfo]:
-    """From the root to the head."""
-    head = rows.head.one(tx, session=session_id)
-    return infos(tx, reversed(entries.path(tx, head.turn_id if head else None)))
-
-
 def with_status(tx: Tx, session_id: str, status: str) -> list[TurnInfo]:
     """The open turns that wait, or that somebody is writing."""
     return infos(tx, [turn.id for turn in rows.open_turns.all(tx, session=session_id) if turn.status == status])
 
 
-def strays(tx: Tx, session_id: str) -> list[TurnInfo]:
-    return infos(tx, stray_ids(tx, session_id))
+# ---------------------------------------------------------------- windows: on the path, beside it, all of them
 
 
-def stray_ids(tx: Tx, session_id: str) -> list[str]:
-    """The turns that were left beside the path, in the order that they were."""
-    told = [damage.parsed(data) for (data,) in tx.all(Q.strays, session=session_id)]
-    return [each["turn"] for each in told if isinstance(each, dict) and isinstance(each.get("turn"), str)]
+def on_path(tx: Tx, session_id: str, asked: Asked) -> Window[TurnInfo]:
+    """From the root to the head; the place of a turn is its depth."""
+    head = rows.head.one(tx, session=session_id)
+    top, cursors = head.turn_id if head else None, Cursors("path", session_id)
+
+    def find(given: str, is_after: bool) -> Mark:
+        turn = _named(tx, cursors, given)
+        if not jumps.is_ancestor(tx, turn.id, top):
+            raise NotOnPath(turn.id, session_id)
+        return Mark(turn.depth, cursors.of(turn.id))
+
+    frame = Frame.of(asked, cursors, find, 0, FAR)
+    return _window(frame, cursors, _between(tx, top, frame) if top else [])
 
 
-def tree(tx: Tx, session_id: str) -> list[TurnInfo]:
+def _between(tx: Tx, top: str, frame: Frame) -> list[TurnRow]:
+    """The last one that is wanted is looked for from the head, by jumps, and walked back from."""
+    low, high, count = frame.low.place, frame.high.place, frame.asked.take
+    if frame.high.is_end and not frame.asked.goes_on:
+        return _back(tx, top, count)
+    far = jumps.back(tx, top, above=min(low + count, high - 1) - 1 if frame.asked.goes_on else high - 2)
+    if far is None:
+        return []
+    if not frame.asked.goes_on:
+        return [row for row in _back(tx, far.id, count) if row.depth < high]
+    found = _back(tx, far.id, max(far.depth - low, 0))
+    if found and found[0].depth != low + 1:
+        raise StoreCorrupt(f"the way back from turn {far.id} ends at turn {found[0].id}; verify() says why")
+    return [row for row in found if row.depth < high]
+
+
+def _back(tx: Tx, turn_id: str, count: int) -> list[TurnRow]:
+    """So many turns of the way to a turn, itself the last."""
+    return sorted(rows.turns_back.all(tx, turn=turn_id, limit=count), key=attrgetter("depth"))
+
+
+def strays(tx: Tx, session_id: str, asked: Asked) -> Window[TurnInfo]:
+    """Turns that were left beside the path, in the order that they were."""
+    cursors = Cursors("strays", session_id)
+
+    def find(given: str, is_after: bool) -> Mark:
+        turn = _named(tx, cursors, given)
+        left = rows.stray_seq_of.one(tx, turn=turn.id, session=session_id)
+        if left is None or left.stray_seq is None:
+            raise BadValue(f"turn {turn.id} is no stray of this session; strays() has those that are")
+        return Mark(left.stray_seq, cursors.of(turn.id))
+
+    frame = Frame.of(asked, cursors, find, -1, FAR)
+    query = rows.strays_after if asked.goes_on else rows.strays_before
+    found = query.all(tx, session=session_id, after=frame.low.place, before=frame.high.place, limit=asked.take)
+    return _window(frame, cursors, found if asked.goes_on else found[::-1])
+
+
+def tree(tx: Tx, session_id: str, asked: Asked) -> Window[TurnInfo]:
     """Every turn this session ever pointed at, began or left behind, and their ancestors; parents first."""
     sessions.require(tx, session_id)
-    wanted = {line.turn_id for line in rows.history.all(tx, session=session_id) if line.turn_id}
-    wanted |= {turn.id for turn in rows.open_turns.all(tx, session=session_id)}
-    wanted |= set(stray_ids(tx, session_id))
-    found: dict[str, TurnInfo] = {}
-    queue = sorted(wanted)
-    while queue:
-        turn_id = queue.pop()
-        row = rows.turn.one(tx, turn=turn_id) if turn_id not in found else None
-        if row is not None:
-            found[turn_id] = info(row)
-            if row.parent_id:
-                queue.append(row.parent_id)
-    return sorted(found.values(), key=lambda t: (t.depth, t.started_at, t.id))
+    known = sorted(rows.known_turns.all(tx, session=session_id), key=attrgetter("depth", "started_at", "id"))
+    place, cursors = {turn.id: number for number, turn in enumerate(known)}, Cursors("tree", session_id)
+
+    def find(given: str, is_after: bool) -> Mark:
+        turn = _named(tx, cursors, given)
+        if turn.id not in place:
+            raise BadValue(f"turn {turn.id} is not in the tree of this session; tree() has those that are")
+        return Mark(place[turn.id], cursors.of(turn.id))
+
+    frame = Frame.of(asked, cursors, find, -1, len(known))
+    return _window(frame, cursors, cut(known, frame))
+
+
+def _named(tx: Tx, cursors: Cursors, given: str) -> TurnRow:
+    """The turn that an id or a cursor means."""
+    item = cursors.item(given)
+    name = given if item is None else cursors.typed(given, item, str)[0]
+    turn = rows.turn.one(tx, turn=name)
+    if turn is None:
+        raise TurnNotFound(name)
+    return turn
+
+
+def _window(frame: Frame, cursors: Cursors, found: Sequence[TurnRow]) -> Window[TurnInfo]:
+    return frame.window(found, [info(row) for row in frame.kept(found)], lambda turn: cursors.of(turn.id))
+
+
+def is_known(tx: Tx, session_id: str, turn_id: str) -> bool:
+    """Whether a turn is in the tree of a session."""
+    return rows.is_known.one(tx, session=session_id, turn=turn_id) is not None
 
 
 def head_at(tx: Tx, session_id: str, at: int) -> HeadAtRow:

@@ -299,6 +299,7 @@ def mark_stray(tx: Tx, head: Head, turn_id: str, begin_seq: int, status: str) ->
             if hidden != text:
                 tx.defer(Q.set_message_metadata, id=row_id, metadata=hidden, now=now_ms())
     record_event(tx, head, "stray", begin_seq, {"turn": turn_id, "status": status})
+    tx.defer(Q.set_stray, turn=turn_id, session=head.session_id, seq=head.event_seq)
 
 
 def _is_listed_elsewhere(tx: Tx, head: Head, message_id: str, turn_id: str) -> bool:
@@ -306,7 +307,6 @@ def _is_listed_elsewhere(tx: Tx, head: Head, message_id: str, turn_id: str) -> b
     others = [each.turn_id for each in rows.turns_of_message.all(tx, message=message_id) if each.turn_id != turn_id]
     if not others:
         return False
-    visible = set(turn_entries.path(tx, head.turn_id))
     open_turns = rows.open_turns.all(tx, session=head.session_id)
-    visible |= {turn.id for turn in open_turns if turn.base_revision == head.revision}
-    return any(other in visible for other in others)
+    visible = {turn.id for turn in open_turns if turn.base_revision == head.revision}
+    return not visible.isdisjoint(others) or turn_entries.listing(tx, message_id, head.turn_id) is not None

@@ -11,7 +11,7 @@ from ...db.queries import Q
 from ...errors import NothingToUndo, TurnNotFound
 from .. import heads, rows
 from ..foreign import hidden_stamps
-from ..read import places, turns
+from ..read import jumps, places, turns
 from ..read.heads import Head
 from ..read.places import Place
 from ..rows import ReflogRow
@@ -28,9 +28,17 @@ def rewind(tx: Tx, runtime: Runtime, session_id: str, to: str, expected: int | N
 
 def move(tx: Tx, runtime: Runtime, session_id: str, to: str | None, expected: int | None, reason: str | None) -> None:
     head = preflight.ready(tx, runtime, session_id, expected=expected, timestamps=0)
-    if to is not None and to not in {turn.id for turn in turns.tree(tx, session_id) if turn.sealed_at}:
+    if to is not None and not _is_ours(tx, head, to):
         raise TurnNotFound(to, "it is not a sealed turn of this session; fork(at=…) reaches others")
     move_head(tx, head, to, kind="move", reason=reason)
+
+
+def _is_ours(tx: Tx, head: Head, turn_id: str) -> bool:
+    """Whether it is a sealed turn of the session's tree: mostly one before the head."""
+    turn = rows.turn.one(tx, turn=turn_id)
+    if turn is None or turn.sealed_at is None:
+        return False
+    return jumps.is_ancestor(tx, turn_id, head.turn_id) or turns.is_known(tx, head.session_id, turn_id)
 
 
 def undo(tx: Tx, runtime: Runtime, session_id: str, expected: int | None) -> None:

@@ -33,6 +33,18 @@ SELECT e.turn_id, t.parent_id, t.sealed_at, m.metadata_json
 SELECT m.id, m.metadata_json FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
  WHERE e.turn_id = :turn AND e.kind = 'message' AND m.session_id = :session;
 
--- name: last_user_message_of_turn
-SELECT m.id, m.session_id FROM turn_entries e JOIN chat_messages m ON m.id = e.ref AND m.role = 'user'
- WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq DESC LIMIT 1;
+-- snippet: last_said
+-- The last message of the user that a turn lists.
+(SELECT m.id FROM turn_entries e JOIN chat_messages m ON m.id = e.ref AND m.role = 'user'
+            WHERE e.turn_id = t.id AND e.kind || '' = 'message' ORDER BY e.seq DESC LIMIT 1)
+
+-- name: nearest_user_message
+-- The last thing the user said on the way to a turn: mostly a step or two away, and the walk ends there.
+WITH RECURSIVE path (id, parent_id, depth, said) AS (
+    SELECT t.id, t.parent_id, t.depth, {last_said} FROM turns t WHERE t.id = :turn
+    UNION ALL
+    SELECT t.id, t.parent_id, t.depth, {last_said} FROM path
+      JOIN turns t ON t.id = path.parent_id AND t.depth < path.depth
+     WHERE path.said IS NULL
+)
+SELECT m.id, m.session_id FROM path CROSS JOIN chat_messages m WHERE m.id = path.said;

@@ -58,8 +58,8 @@ SELECT seq, kind, NULL, NULL, at, turn_id, revision, reason FROM reflog
  WHERE session_id = :session AND seq > :after
  ORDER BY 1 LIMIT :limit;
 
--- name: strays
-SELECT data FROM events WHERE session_id = :session AND kind = 'stray' ORDER BY seq;
+-- name: stray_events
+SELECT seq, data FROM events WHERE session_id = :session AND kind = 'stray' ORDER BY seq;
 
 -- name: floor_of
 SELECT events_floor, event_seq FROM heads WHERE session_id = :session;

@@ -99,12 +99,6 @@ UPDATE turns SET live = 1
    AND begin_seq IN (SELECT e.turn FROM events e WHERE e.session_id = :session AND e.kind = 'chunk')
    AND NOT EXISTS (SELECT 1 FROM settings s WHERE s.name = 'events' AND s.value = 'full');
 
--- name: strays_with_numbers
-SELECT seq, data FROM events WHERE session_id = :session AND kind = 'stray' ORDER BY seq;
-
--- name: import_stray
-UPDATE turns SET stray_seq = :seq WHERE id = :turn AND session_id = :session;
-
 -- name: import_last_message
 -- An export of version 1 does not say it, and a husk that takes in more has another.
 UPDATE heads SET last_message_at =

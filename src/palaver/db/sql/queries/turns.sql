@@ -53,6 +53,10 @@ UPDATE turns SET status = :status, owner = :owner, fence = fence + 1
 -- name: turn_to_set_aside
 SELECT base_revision, begin_seq, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
+-- name: set_stray
+-- The event that left a turn of the session beside the path.
+UPDATE turns SET stray_seq = :seq WHERE id = :turn AND session_id = :session;
+
 -- name: facts_of_turn
 SELECT facts_json FROM turns WHERE id = :turn;
 
@@ -69,11 +73,13 @@ UPDATE turns SET input_tokens = :input, output_tokens = :output, reasoning_token
 -- name: set_facts
 UPDATE turns SET facts_json = :facts, {set_fact_columns} WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
+-- snippet: turn_columns
+t.id, t.parent_id, t.session_id, t.kind, t.status, t.base_revision, t.depth, t.started_at, t.sealed_at, t.digest,
+       t.response_id, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write, t.cost_usd,
+       t.thread_tokens, t.thread_messages, t.begin_seq, t.owner, t.fence, t.usage_told, t.facts_json
+
 -- name: get_turn
-SELECT id, parent_id, session_id, kind, status, base_revision, depth, started_at, sealed_at, digest, response_id,
-       input_tokens, output_tokens, reasoning_tokens, cache_read, cache_write, cost_usd, thread_tokens,
-       thread_messages, begin_seq, owner, fence, usage_told, facts_json
-  FROM turns WHERE id = :turn;
+SELECT {turn_columns} FROM turns t WHERE t.id = :turn;
 
 -- name: thread_of
 SELECT t.digest, t.depth, t.thread_tokens, t.thread_messages, t.thread_results, t.thread_calls,
@@ -127,7 +133,7 @@ SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;
 
 -- name: unfilled_turns
 SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns
- WHERE jump IS NULL ORDER BY depth, id LIMIT :limit;
+ WHERE jump IS NULL AND depth >= 0 ORDER BY depth, id LIMIT :limit;
 
 -- name: unfilled_turn
 SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns WHERE id = :turn;
