@@ -38,6 +38,17 @@ TARGETS = {
     "normal.stream": Target("whole stream of {stream:,} chunks, per chunk"),
     "normal.load": Target("load {messages:,} messages of 5 parts", 0.9, unit="ms"),
     "normal.list": Target("list 50 of {sessions:,} sessions", 0.4, unit="ms"),
+    "own.facts.most": Target("list by a fact that 90 % of {sessions:,} sessions have vs the plain list", 3, unit="ms"),
+    "own.facts.tenth": Target("list by a fact that 9 % of {sessions:,} sessions have vs the plain list", 3, unit="ms"),
+    "own.facts.hundredth": Target(
+        "list by a fact that 1 % of {sessions:,} sessions have vs the plain list", 3, unit="ms"
+    ),
+    "own.facts.thousandth": Target(
+        "list by a fact that 0.1 % of {sessions:,} sessions have vs the plain list", 3, unit="ms"
+    ),
+    "own.facts.three": Target(
+        "list by a fact that three of {sessions:,} sessions have vs the plain list", 3, unit="ms"
+    ),
     "normal.fork": Target("fork in the middle of 2,000 messages", 0.2, unit="ms"),
     "normal.fork.known": Target("fork vs a raw fork that is told the message's id", unit="ms"),
     "normal.storm.rate": Target("8 processes, messages/s", 0.9, ">=", "/s"),
@@ -62,5 +73,12 @@ TARGETS = {
     "postgres.flat": Target("chunk at 1 MB vs own 1 KB, p50", 1.5),
     "postgres.load": Target("load {messages:,} messages of 5 parts", 1.5, unit="ms"),
     "postgres.list": Target("list 50 sessions", 1.5, unit="ms"),
+    "postgres.facts.most": Target("list by a fact that 90 % of {sessions:,} have vs own plain list", 3, unit="ms"),
+    "postgres.facts.tenth": Target("list by a fact that 9 % of {sessions:,} have vs own plain list", 3, unit="ms"),
+    "postgres.facts.hundredth": Target("list by a fact that 1 % of {sessions:,} have vs own plain list", 3, unit="ms"),
+    "postgres.facts.thousandth": Target(
+        "list by a fact that 0.1 % of {sessions:,} have vs own plain list", 3, unit="ms"
+    ),
+    "postgres.facts.three": Target("list by a fact that three of {sessions:,} have vs own plain list", 3, unit="ms"),
     "postgres.spaces": Target("open and list one of {spaces:,} spaces vs the only one", 2, unit="ms"),
 }

@@ -5,10 +5,42 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import TYPE_CHECKING
 
-from . import append, cold, counts, engine, fork, listing, load, paced, postgres, sizes, storm, stream, streams, turn
+from . import (
+    append,
+    cold,
+    counts,
+    engine,
+    facts,
+    fork,
+    listing,
+    load,
+    paced,
+    postgres,
+    sizes,
+    storm,
+    stream,
+    streams,
+    turn,
+)
 
 if TYPE_CHECKING:
     from ..lab import Lab
 
-MODULES = (append, turn, stream, engine, paced, load, listing, fork, storm, streams, cold, counts, sizes, postgres)
+MODULES = (
+    append,
+    turn,
+    stream,
+    engine,
+    paced,
+    load,
+    listing,
+    facts,
+    fork,
+    storm,
+    streams,
+    cold,
+    counts,
+    sizes,
+    postgres,
+)
 ALL: dict[str, Callable[[Lab], None]] = {module.__name__.rpartition(".")[2]: module.run for module in MODULES}

@@ -8,6 +8,7 @@ import time
 from typing import TYPE_CHECKING
 
 from .. import measure
+from . import facts
 
 if TYPE_CHECKING:
     from ..lab import Lab
@@ -23,7 +24,7 @@ def run(lab: Lab) -> None:
     with Server(fsync="on") as server:
         os.environ["PALAVER_BENCH_DSN"] = server.create_database()
         try:
-            for part in (appends, streaming, loading, listing, opening):
+            for part in (appends, streaming, loading, listing, by_facts, opening):
                 with lab.columns(OURS, RAW) as columns:
                     part(lab, columns)
         finally:
@@ -56,6 +57,10 @@ def listing(lab: Lab, columns: list) -> None:
         column("listing.fill", count=lab.scale.sessions // 10)
     found = lab.blocks(columns, "listing.block")
     lab.versus("postgres.list", found, "ms", OURS, RAW)
+
+
+def by_facts(lab: Lab, columns: list) -> None:
+    facts.compare(lab, columns, "postgres", OURS)
 
 
 def opening(lab: Lab, columns: list) -> None:

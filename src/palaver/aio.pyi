@@ -30,11 +30,14 @@ from .keywords import (
     CommitKeywords,
     CompactKeywords,
     EnqueueKeywords,
+    FactKeywords,
     MessageLike,
     MessagesLike,
     ModelLike,
     OpenKeywords,
+    Relation,
     TurnKeywords,
+    UpdateKeywords,
 )
 from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 from .opening import Address
@@ -94,6 +97,9 @@ class AsyncSession(Async):
         """The application's own object, to be read; `update_metadata` changes it."""
     async def update_metadata(self, changes: Mapping[str, Any]) -> None:
         """Set some keys of the metadata; those that are None are taken away."""
+    @property
+    def facts(self) -> Coroutine[Any, Any, Mapping[str, str]]:
+        """What it belongs to (`project`, `user` …), to be read; `update` changes it."""
     @property
     def title(self) -> Coroutine[Any, Any, str | None]: ...
     async def messages(
@@ -196,6 +202,18 @@ class AsyncSession(Async):
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
     async def resume(self, turn_id: str) -> AsyncTurn:
         """Continue a waiting turn: the same message, wherever it was left."""
+    async def resolve(
+        self,
+        tool_call_id: str,
+        *,
+        output: Any = ...,
+        error: str | None = None,
+        approved: bool | None = None,
+        reason: str | None = None,
+        turn_id: str | None = None,
+    ) -> str:
+        """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
+        it and finds the answer. The id of the turn."""
     async def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
         """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
         current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next
@@ -267,6 +285,9 @@ class AsyncSession(Async):
     async def redo(self, expected: int | None = None) -> None: ...
     async def move(self, to: str | TurnInfo | AsyncTurn | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
+    async def update(self, *, facts: Mapping[str, str | None] | None = None, **given: Unpack[UpdateKeywords]) -> None:
+        """Change what it belongs to: `project`, `user` … and other `facts`; those that are None are taken away. Also
+        its `workspace` and its `model`."""
     async def archive(self) -> None:
         """Read-only, and out of lists. Turns already open may finish."""
     async def unarchive(self) -> None: ...
@@ -287,13 +308,16 @@ class AsyncSession(Async):
     ) -> None:
         """Usage that no turn has: of a title, a search, another service. It is in `usage()` only, not in the session's
         sums. The same `key` again counts once; with `replace` it takes the place of what was told before."""
-    async def delete(self) -> None:
-        """Gone from every list; forks keep what they share. undelete() brings it back."""
+    async def delete(self, *, descendants: bool = False) -> int:
+        """Gone from every list; forks keep what they share. undelete() brings it back. With `descendants`, so is all
+        that came from it, sub-agents and forks: the last ones first, each by itself, so that whoever was interrupted
+        calls it again. How many were deleted."""
     async def undelete(self) -> None: ...
     async def alias(
         self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None
     ) -> None:
-        """A unique name, in its namespace, for this session (or for one of its turns)."""
+        """A unique name for this session (or for one of its turns). AliasTaken: another session is found by it, by its
+        id or an alias in whatever namespace."""
     async def unalias(self, name: str, namespace: str = "alias") -> None: ...
     async def adopt(self) -> bool:
         """Make turns of everything another program wrote into this session; False if there was nothing."""
@@ -334,11 +358,16 @@ class AsyncSessions(Async):
         title: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: AsyncSession | str | None = None,
+        relation: Relation | None = None,
         tool_call_id: str | None = None,
         id: str | None = None,
+        facts: Mapping[str, str | None] | None = None,
+        **named: Unpack[FactKeywords],
     ) -> AsyncSession:
-        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given). `id` may be
-        the application's own."""
+        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given);
+        relation="continue": it goes on where the parent was split, "import": it was brought in. `id` may be the
+        application's own. `project`, `user` … and `facts` say what it belongs to; what a sub-agent has from its parent
+        can be taken away by None."""
     async def get_or_create(
         self,
         id: str,
@@ -349,14 +378,19 @@ class AsyncSessions(Async):
         title: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: AsyncSession | str | None = None,
+        relation: Relation | None = None,
         tool_call_id: str | None = None,
+        facts: Mapping[str, str | None] | None = None,
+        **named: Unpack[FactKeywords],
     ) -> AsyncSession:
         """The session with this id, ours or the application's; made with the rest if there is none yet. Of many who ask
-        at once, one makes it. SessionDeleted if it was deleted."""
+        at once, one makes it. SessionDeleted if it was deleted, AliasTaken if the id is an alias of another."""
     async def get(self, session_id: str, *, deleted: bool = False) -> AsyncSession:
         """The session with this id, ours or the one given to create(); SessionNotFound if none, or it was deleted."""
     async def find(self, name: str, namespace: str | None = None) -> AsyncSession:
         """By id, or by an alias (in one namespace, or in any if it is clear)."""
+    async def turn_of(self, thread_key: str, namespace: str = "thread_key") -> TurnInfo:
+        """The turn that an alias names: `session.alias(key, "thread_key", turn=…)`."""
     async def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
         """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
         the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
@@ -369,9 +403,11 @@ class AsyncSessions(Async):
         archived: bool = False,
         deleted: bool = False,
         waiting: bool = False,
-        order: str = "updated",
-        limit: int = 50,
+        order: str | None = None,
+        limit: int | None = None,
         after: str | None = None,
+        facts: Mapping[str, str | None] | None = None,
+        **named: Unpack[FactKeywords],
     ) -> Listing:
         """`sessions.list`: awaited, one page; with `async for`, all of them."""
     def __aiter__(self) -> AsyncIterator[SessionInfo]: ...

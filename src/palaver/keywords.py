@@ -20,6 +20,9 @@ MessageLike = str | bytes | Raw | Mapping[str, Any]
 MessagesLike = MessageLike | Iterable[MessageLike] | None
 """One message, several, or none."""
 
+Relation = Literal["spawn", "continue", "import"]
+"""How a new session comes from its parent."""
+
 ModelLike = str | Mapping[str, Any]
 """Which model: "provider/model", or {"provider_id": …, "model_id": …, "variant"?: …}."""
 
@@ -100,6 +103,29 @@ class ClaimKeywords(_EveryTurn, _Snapshots, _Manner, total=False):
 
 class TurnKeywords(EnqueueKeywords, ClaimKeywords, total=False):
     """What is in force for a turn that begins: `turn`, `regenerate`, `edit`, `recording.record`."""
+
+
+class FactKeywords(TypedDict, total=False):
+    """What a session belongs to, by the names that everybody uses; any other name goes into `facts={…}`."""
+
+    source: str | None
+    user: str | None
+    account: str | None
+    project: str | None
+    workspace_id: str | None
+    persona: str | None
+    routing_key: str | None
+    task: str | None
+    version: str | None
+    provider: str | None
+    policy: str | None
+
+
+class UpdateKeywords(FactKeywords, total=False):
+    """What can be changed of a session: its facts, and two columns of its row."""
+
+    workspace: str | None
+    model: ModelLike | None
 
 
 class CompactKeywords(TypedDict, total=False):

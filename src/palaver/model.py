@@ -122,8 +122,8 @@ class SessionInfo(msgspec.Struct, frozen=True):
 
 
 class Page:
-    """Part of a list: its `sessions`, and `next`, the cursor of the rest (None at the end). Going through it goes on
-    with the pages that follow, each read when it is reached."""
+    """Part of a list: its `sessions`, and `next`, the cursor of the rest (None at the end). Going through one that was
+    asked for without a limit goes on with the pages that follow, each read when it is reached."""
 
     __slots__ = ("_follow", "next", "sessions")
 
@@ -141,6 +141,11 @@ class Page:
             if page.next is None or page._follow is None:
                 return
             page = page._follow(page.next)
+
+    @property
+    def goes_on(self) -> bool:
+        """Whether going through it also goes through the pages that follow."""
+        return self._follow is not None
 
     def __repr__(self) -> str:
         return f"<Page of {len(self.sessions)} sessions{', more follow' if self.next else ''}>"

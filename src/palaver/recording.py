@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections import deque
-from collections.abc import Iterable, Iterator
+from collections.abc import Generator, Iterable, Iterator
 from typing import Generic, TypeVar, Unpack
 
 from .base import arguments
@@ -39,14 +39,23 @@ class Recording(Generic[C]):
                 for chunk in arguments.several("stream", stream):
                     turn.write(chunk)
                     self._tell(chunk)
+                return
         except BaseException as error:  # told to whoever listens, or waits
             if not (self._stopped and isinstance(error, TurnSealed)):
                 self.error = error
+            self._close(stream)
         finally:
-            _close(stream)
-        with self._news:
-            self._ended = True
-            self._news.notify_all()
+            with self._news:
+                self._ended = True
+                self._news.notify_all()
+
+    def _close(self, stream: object) -> None:
+        """A generator that is not read to its end is told so, and can end the model's call."""
+        if isinstance(stream, Generator):
+            try:
+                stream.close()
+            except BaseException as error:
+                self.error = self.error or error
 
     def _tell(self, chunk: C) -> None:
         with self._news:
@@ -79,9 +88,10 @@ class Recording(Generic[C]):
             self.turn.abort(reason)
         except TurnSealed:  # it ended by itself just before
             pass
-        with self._news:
-            self._listening = False
-            self._news.notify_all()
+        finally:
+            with self._news:
+                self._listening = False
+                self._news.notify_all()
 
     def wait(self, timeout: float | None = None) -> bool:
         """Until everything is recorded. True: it is; an error of the stream is raised here."""
@@ -91,13 +101,6 @@ class Recording(Generic[C]):
         if self.error is not None:
             raise self.error
         return True
-
-
-def _close(stream: object) -> None:
-    """A generator that is not read to its end is told so, and can end the model's call."""
-    close = getattr(stream, "close", None)
-    if callable(close):
-        close()
 
 
 def record(

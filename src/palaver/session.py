@@ -10,17 +10,19 @@ from datetime import datetime
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
 
+from msgspec import UNSET
+
 import palaver  # handles that are loaded when they are needed: `palaver.Turn` in a signature loads nothing
 
 from .base import arguments, exact_json
 from .base.clock import monotonic
-from .base.exact_json import check_name, check_title
-from .core import read, verbs
+from .base.exact_json import LONGEST_KEY, check_column, check_name, check_title, size_of
+from .core import read, session_facts, verbs
 from .core.head_cache import FastPathMissed
 from .core.read.transcript import Message
 from .core.runtime import Runtime
 from .db.engine import Tx
-from .errors import BadValue, StoreFull, StoreReadOnly, TurnUnsealable
+from .errors import BadValue, SessionNotFound, StoreFull, StoreReadOnly, TurnUnsealable
 from .keywords import (
     ClaimKeywords,
     CommitKeywords,
@@ -29,6 +31,7 @@ from .keywords import (
     MessageLike,
     MessagesLike,
     TurnKeywords,
+    UpdateKeywords,
 )
 from .model import Event, Line, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 from .watcher import News
@@ -120,6 +123,11 @@ class Session:
     def update_metadata(self, changes: Mapping[str, Any]) -> None:
         """Set some keys of the metadata; those that are None are taken away."""
         self._write(verbs.lifecycle.update_metadata, verbs.lifecycle.metadata_changes(changes))
+
+    @property
+    def facts(self) -> Mapping[str, str]:
+        """What it belongs to (`project`, `user` …), to be read; `update` changes it."""
+        return MappingProxyType(self._read(read.sessions.facts))
 
     @property
     def title(self) -> str | None:
@@ -353,6 +361,21 @@ class Session:
         self._write(verbs.recovery.recover_session)  # by itself: it stays done if the resume is refused
         return self._store._track(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
 
+    def resolve(
+        self,
+        tool_call_id: str,
+        *,
+        output: Any = UNSET,
+        error: str | None = None,
+        approved: bool | None = None,
+        reason: str | None = None,
+        turn_id: str | None = None,
+    ) -> str:
+        """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
+        it and finds the answer. The id of the turn."""
+        said = verbs.results.checked_answer(tool_call_id, output, error, approved, reason)
+        return self._write(verbs.answer.answer, arguments.text_or_none("turn_id", turn_id), said)
+
     def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
         """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
         current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next
@@ -501,6 +524,15 @@ class Session:
 
     # ------------------------------------------------------------ life
 
+    def update(self, *, facts: Mapping[str, str | None] | None = None, **given: Unpack[UpdateKeywords]) -> None:
+        """Change what it belongs to: `project`, `user` … and other `facts`; those that are None are taken away. Also
+        its `workspace` and its `model`."""
+        arguments.options("update", given, UpdateKeywords.__annotations__)
+        named = {name: value for name, value in given.items() if name in session_facts.NAMES}
+        check_workspace(given.get("workspace"))
+        changes = verbs.lifecycle.Changes.of(session_facts.given("update", named, facts), given)
+        self._write(verbs.lifecycle.update, changes)
+
     def archive(self) -> None:
         """Read-only, and out of lists. Turns already open may finish."""
         self._write(verbs.lifecycle.set_archived, True)
@@ -533,23 +565,39 @@ class Session:
         said = verbs.session_usage.Said.of(told, model, cost_usd, computed_usd, price, source, key)
         self._write(verbs.session_usage.add, said, arguments.flag("replace", replace))
 
-    def delete(self) -> None:
-        """Gone from every list; forks keep what they share. undelete() brings it back."""
-        self._write(verbs.lifecycle.delete)
+    def delete(self, *, descendants: bool = False) -> int:
+        """Gone from every list; forks keep what they share. undelete() brings it back. With `descendants`, so is all
+        that came from it, sub-agents and forks: the last ones first, each by itself, so that whoever was interrupted
+        calls it again. How many were deleted."""
+        if not arguments.flag("descendants", descendants):
+            self._write(verbs.lifecycle.delete)
+            return 1
+        count = 0
+        while found := self._read(read.sessions.living_subtree):  # again: one may have been forked meanwhile
+            count += sum(Session(self._store, each)._delete_if_there() for each in found)
+        return count
+
+    def _delete_if_there(self) -> bool:
+        try:
+            self._write(verbs.lifecycle.delete)
+        except SessionNotFound:  # somebody else deleted it meanwhile
+            return False
+        return True
 
     def undelete(self) -> None:
         self._write(verbs.lifecycle.undelete)
 
     def alias(self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None) -> None:
-        """A unique name, in its namespace, for this session (or for one of its turns)."""
+        """A unique name for this session (or for one of its turns). AliasTaken: another session is found by it, by its
+        id or an alias in whatever namespace."""
         check_name("name", arguments.text("name", name))
         check_name("namespace", arguments.text("namespace", namespace))
         arguments.text_or_none("turn", turn)
         exact_json.check_text("reason", reason)
-        self._write(verbs.lifecycle.add_alias, name, namespace, turn, reason)
+        self._write(verbs.names.add_alias, name, namespace, turn, reason)
 
     def unalias(self, name: str, namespace: str = "alias") -> None:
-        self._write(verbs.lifecycle.remove_alias, arguments.text("name", name), arguments.text("namespace", namespace))
+        self._write(verbs.names.remove_alias, arguments.text("name", name), arguments.text("namespace", namespace))
 
     def adopt(self) -> bool:
         """Make turns of everything another program wrote into this session; False if there was nothing."""
@@ -578,6 +626,12 @@ def _prepared(messages: MessagesLike, given: TurnKeywords | CommitKeywords) -> t
     """What a caller gave for a turn: its options, and its messages as the rows they will be."""
     options = verbs.options.TurnOptions(**given) if given else verbs.options.PLAIN
     return options, verbs.message_input.prepare(messages, options.for_message if given else None)
+
+
+def check_workspace(given: str | None) -> None:
+    check_column("workspace", given)
+    if given is not None and size_of(given) > LONGEST_KEY:
+        raise BadValue(f"workspace has {size_of(given):,} bytes; {LONGEST_KEY:,} are the most")
 
 
 def _stamp(when: datetime | int) -> int:

@@ -3,18 +3,23 @@
 from __future__ import annotations
 
 import builtins
-from collections.abc import Iterator
-from typing import Any
+from collections.abc import Iterator, Mapping
+from typing import Any, Unpack
 
 import palaver
 
 from .base import arguments, exact_json
-from .base.exact_json import LONGEST_KEY, check_column, check_name, check_title, size_of
-from .core import metadata, verbs
-from .core.read import find_session, sessions
+from .base.exact_json import check_column, check_name, check_title
+from .core import metadata, session_facts, verbs
+from .core.read import find_session, session_list, sessions
 from .errors import BadValue, SessionNotFound
-from .model import Page, SessionInfo
-from .session import Session
+from .keywords import FactKeywords, Relation
+from .model import Page, SessionInfo, TurnInfo
+from .session import Session, check_workspace
+
+_OPTIONS = "workspace model title metadata parent relation tool_call_id facts"  # of a new session
+_PAGE = 50  # sessions that are read at once
+_FILTERS = "agent workspace parent archived deleted waiting order limit after facts"
 
 
 class Sessions:
@@ -32,12 +37,18 @@ class Sessions:
         title: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: Session | str | None = None,
+        relation: Relation | None = None,
         tool_call_id: str | None = None,
         id: str | None = None,
+        facts: Mapping[str, str | None] | None = None,
+        **named: Unpack[FactKeywords],
     ) -> Session:
-        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given). `id` may be
-        the application's own."""
-        new = _new(agent, workspace, model, title, metadata, parent, tool_call_id)
+        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given);
+        relation="continue": it goes on where the parent was split, "import": it was brought in. `id` may be the
+        application's own. `project`, `user` … and `facts` say what it belongs to; what a sub-agent has from its parent
+        can be taken away by None."""
+        new = _new(agent, workspace, model, title, metadata, parent, relation, tool_call_id)
+        new["given_facts"] = session_facts.given("create", named, facts, _OPTIONS + " id")
         with self._store.db.write(hard=True) as tx:
             session_id = verbs.create.create(tx, **new, session_id=id)
         return Session(self._store, session_id)
@@ -52,12 +63,19 @@ class Sessions:
         title: str | None = None,
         metadata: dict[str, Any] | None = None,
         parent: Session | str | None = None,
+        relation: Relation | None = None,
         tool_call_id: str | None = None,
+        facts: Mapping[str, str | None] | None = None,
+        **named: Unpack[FactKeywords],
     ) -> Session:
         """The session with this id, ours or the application's; made with the rest if there is none yet. Of many who ask
-        at once, one makes it. SessionDeleted if it was deleted."""
-        new = _new(agent, workspace, model, title, metadata, parent, tool_call_id)
-        arguments.text("id", id)
+        at once, one makes it. SessionDeleted if it was deleted, AliasTaken if the id is an alias of another."""
+        new = _new(agent, workspace, model, title, metadata, parent, relation, tool_call_id)
+        new["given_facts"] = session_facts.given("get_or_create", named, facts, _OPTIONS)
+        with self._store.db.read() as tx:
+            found = find_session.by_id(tx, arguments.text("id", id))
+        if found is not None:  # mostly: nobody waits for a lock
+            return Session(self._store, found)
         with self._store.db.write(hard=True) as tx:
             session_id = verbs.create.get_or_create(tx, id, new)
         return Session(self._store, session_id)
@@ -78,6 +96,13 @@ class Sessions:
         with self._store.db.read() as tx:
             return Session(self._store, find_session.by_name(tx, name, namespace))
 
+    def turn_of(self, thread_key: str, namespace: str = "thread_key") -> TurnInfo:
+        """The turn that an alias names: `session.alias(key, "thread_key", turn=…)`."""
+        arguments.text("thread_key", thread_key)
+        arguments.text("namespace", namespace)
+        with self._store.db.read() as tx:
+            return find_session.turn_by_name(tx, thread_key, namespace)
+
     def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
         """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
         the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
@@ -95,31 +120,36 @@ class Sessions:
         archived: bool = False,
         deleted: bool = False,
         waiting: bool = False,
-        order: str = "updated",
-        limit: int = 50,
+        order: str | None = None,
+        limit: int | None = None,
         after: str | None = None,
+        facts: Mapping[str, str | None] | None = None,
+        **named: Unpack[FactKeywords],
     ) -> Page:
-        """Newest first: by last update, or by creation (order="created"), where rows never move. Go through it for all
-        of them, page by page, or take its `sessions` and give its `next` as `after`; `archived=True` includes those
-        too; `waiting=True`: only those in which a turn waits for an answer. `deleted=True`: those that were deleted and
-        no others, the last one first."""
+        """Newest first: by last update, or by creation (order="created"), where rows never move. By facts (`project`,
+        `user` …, others in `facts`) it goes by creation, unless order="updated" is asked for. Go through it for all of
+        them, page by page; with a `limit`, for so many: its `next`, given as `after`, is where the rest begins.
+        `parent` lists what came from there; `archived=True` includes those too; `waiting=True`: only those in which a
+        turn waits for an answer. `deleted=True`: those that were deleted and no others, the last one first."""
         for name, flag in (("archived", archived), ("deleted", deleted), ("waiting", waiting)):
             arguments.flag(name, flag)
-        for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
+        for label, text in (("agent", agent), ("workspace", workspace), ("after", after), ("order", order)):
             arguments.text_or_none(label, text)
-        arguments.whole("limit", limit, least=1, most=10_000)
-        filters = {"agent": agent, "workspace": workspace, "parent": _id_of(parent)}
-        chosen = {"archived": archived, "deleted": deleted, "waiting": waiting}
-        return self._page({**filters, **chosen, "order": order, "limit": limit}, after)
+        if limit is not None:
+            arguments.whole("limit", limit, least=1, most=10_000)
+        asked = _asked_for(session_facts.given("list", named, facts, _FILTERS))
+        which = session_list.Which(archived, deleted, waiting)
+        wanted = session_list.Wanted(agent, workspace, _id_of(parent), which, asked, order, limit or _PAGE)
+        return self._page(wanted, after, goes_on=limit is None)
 
-    def _page(self, wanted: dict[str, Any], after: str | None) -> Page:
+    def _page(self, wanted: session_list.Wanted, after: str | None, *, goes_on: bool = True) -> Page:
         with self._store.db.read() as tx:
-            found = sessions.list_page(tx, **wanted, after=after)
-        return Page(found.sessions, found.next, lambda cursor: self._page(wanted, cursor))
+            found = session_list.page(tx, wanted, after)
+        return Page(found.sessions, found.next, (lambda cursor: self._page(wanted, cursor)) if goes_on else None)
 
     def __iter__(self) -> Iterator[SessionInfo]:
         """All sessions that are not archived, page by page."""
-        return iter(self.list(order="created", limit=500))
+        return iter(self.list(order="created"))
 
 
 def _new(
@@ -129,6 +159,7 @@ def _new(
     title: str | None,
     metadata: dict[str, Any] | None,
     parent: Session | str | None,
+    relation: str | None,
     tool_call_id: str | None,
 ) -> dict[str, Any]:
     """What a caller gave for a new session, looked at."""
@@ -136,15 +167,17 @@ def _new(
         raise BadValue("agent is the name of who talks; it cannot be empty")
     check_title(title)
     check_name("tool_call_id", tool_call_id)
-    _check_workspace(workspace)
+    check_workspace(workspace)
+    parent_id = _id_of(parent)
     return {
         "agent": agent,
         "workspace": workspace,
         "model": model,
         "title": title,
         "metadata_text": _metadata(metadata),
-        "parent": _id_of(parent),
+        "parent": parent_id,
         "parent_call": tool_call_id,
+        "relation": verbs.create.relation_of(relation, parent_id),
     }
 
 
@@ -152,10 +185,12 @@ def _id_of(session: Session | str | None) -> str | None:
     return session.id if isinstance(session, Session) else arguments.text_or_none("parent", session)
 
 
-def _check_workspace(given: str | None) -> None:
-    check_column("workspace", given)
-    if given is not None and size_of(given) > LONGEST_KEY:
-        raise BadValue(f"workspace has {size_of(given):,} bytes; {LONGEST_KEY:,} are the most")
+def _asked_for(facts: session_facts.Facts) -> builtins.list[tuple[str, str]]:
+    """The facts that a list is by; None asks for nothing."""
+    asked = [(name, value) for name, value in facts.items() if value is not None]
+    if len(asked) > session_facts.MOST_IN_A_LIST:
+        raise BadValue(f"a list is by at most {session_facts.MOST_IN_A_LIST} facts, not {len(asked)}")
+    return asked
 
 
 def _metadata(given: dict[str, Any] | None) -> str:

@@ -51,4 +51,4 @@ class ToolCall:
         """Ask a person whether it may run: leave the block, and the turn waits. `turn.resolve(call.id, approved=…)` is
         the answer, on what `session.resume(turn.id)` gives, in any process."""
         chunk = {"type": "tool-approval-request", "toolCallId": self.id, "approvalId": ids.mint("apr_")}
-        self._turn.write(chunk)
+        self._turn._answer(self.id, chunk)

@@ -8,9 +8,10 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
 from types import TracebackType
-from typing import Any, Unpack
+from typing import Any, Literal, Unpack
 
 from .aisdk import budget, chunks, composing, model_messages, token_usage
 from .aisdk.folding import MISSING
@@ -18,6 +19,7 @@ from .base import arguments, exact_json, ids
 from .core import counting
 from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
+from .core.verbs import results
 from .core.verbs.compaction import Compaction
 from .errors import BadValue, HeadConflict, PalaverError, Refused
 from .keywords import CompactKeywords, ModelLike
@@ -186,10 +188,11 @@ class Turn:
     def tool(self, name: str, input: Any = None, *, id: str | None = None) -> ToolCall:
         """The model calls a tool; `call.output(…)` or `call.error(…)` answers. Without an answer the turn waits when
         its block is left. Calls that were made together are written before the first answer."""
-        exact_json.check_text("name", arguments.text("name", name))
+        if not exact_json.check_text("name", arguments.text("name", name)) or id == "":
+            raise BadValue("a tool has a name, and its call an id that is not empty")
         call_id = ids.mint("call_") if id is None else arguments.text("id", id)
         self._speak(composing.call, call_id, name, {} if input is None else input)
-        return ToolCall(self, call_id, name, {} if input is None else input)
+        return ToolCall(self, call_id, name, input)
 
     def file(self, source: str | bytes, media_type: str | None = None) -> None:
         """A file that the model made: its bytes, or its address (a URL)."""
@@ -219,14 +222,14 @@ class Turn:
         with self._lock:
             self._recorder.refresh()
             self._recorder.refuse_ended()
-            if not any(part["toolCallId"] == call_id for part in self._state.fold.unresolved()):
+            if not self._state.fold.is_unresolved(call_id):
                 raise Refused(f"tool call {call_id} has its answer, or was never made; a call is answered once")
             self._recorder.append([chunks.parse(chunk)], None)
 
     def _end_speech(self) -> None:
-        """End what was said without chunks, unless a tool has no result: a seal by hand closes that as interrupted."""
-        if not self._state.fold.unresolved():
-            self._speak(composing.finish)
+        """End what was said without chunks. Where a tool has no result no `finish` is written: the turn would wait for
+        it, and a seal by hand closes it as interrupted."""
+        self._speak(composing.stop if self._state.fold.unresolved() else composing.finish)
 
     def _speak(self, said: Callable[..., list[composing.Chunk]], *given: Any) -> None:
         """Write what says it, all or none: how the message stands is looked at under the turn's lock."""
@@ -277,7 +280,7 @@ class Turn:
         reason: str | None = None,
     ) -> None:
         """A tool's result, or the answer to an approval request, that did not come through the stream."""
-        answer = changes.checked_answer(tool_call_id, output, error, approved, reason)
+        answer = results.checked_answer(tool_call_id, output, error, approved, reason)
         with self._lock:
             changes.resolve(self._recorder, answer)
 
@@ -322,6 +325,7 @@ class Turn:
             recorder = changes.compact(self._recorder, self._runtime, said, where)
             self._end()
             turn = Turn(self._runtime, recorder, on_end=self._on_end, on_begin=self._on_begin, resumed=self._resumed)
+            turn._spoke = self._spoke
             if self._on_begin:
                 self._on_begin(turn)
             return turn
@@ -347,9 +351,7 @@ class Turn:
     def abort(self, reason: str | None = None) -> None:
         """End the turn with what it has; open tool calls are closed as interrupted."""
         arguments.text_or_none("reason", reason)
-        with self._lock:
-            if reason is not None:
-                self._state.facts["abort_reason"] = reason
+        with self._lock, self._saying("abort_reason", reason):
             self.seal("aborted")
 
     def fail(self, message: str, code: str | None = None) -> None:
@@ -359,8 +361,23 @@ class Turn:
             said["code"] = exact_json.check_column("code", arguments.text("code", code))
         with self._lock:
             self._recorder.make_ready(waiting=True)
-            self._state.facts["error"] = said
-            self.seal("failed")
+            with self._saying("error", said):
+                self.seal("failed")
+
+    @contextmanager
+    def _saying(self, name: Literal["abort_reason", "error"], said: Any) -> Iterator[None]:
+        """A fact of how the turn ends; if it does not end after all, it is not said."""
+        before = self._state.facts.get(name)
+        if said is not None:
+            self._state.facts[name] = said
+        try:
+            yield
+        except BaseException:
+            if said is not None and self._state.status not in SEALED:
+                self._state.facts.pop(name, None)
+                if before is not None:
+                    self._state.facts[name] = before
+            raise
 
     def _end(self) -> None:
         if self._on_end:
@@ -380,7 +397,7 @@ class Turn:
         try:
             if self.give_back():
                 return
-            self.abort(f"{type(error).__name__}: {error}"[:500])
+            self.abort(_why(error))
         except PalaverError as failure:  # the exception on its way out matters more
             error.add_note(f"palaver: the turn was not put on the path: {failure}")
 
@@ -403,6 +420,14 @@ class Turn:
             self.wait()
         else:
             self.seal()
+
+
+def _why(error: BaseException) -> str:
+    """An exception as the reason of an abort, whatever it says of itself."""
+    try:
+        return f"{type(error).__name__}: {error}"[:500]
+    except Exception:  # its own text raises: its name says enough
+        return type(error).__name__
 
 
 def _call_of(turn: Turn, part: dict[str, Any]) -> ToolCall:

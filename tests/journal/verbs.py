@@ -52,6 +52,12 @@ def spawn(store: Store, session: Session) -> None:
 
 
 @verb
+def update(store: Store, session: Session) -> None:
+    session.update(project="x", workspace="/other", model="acme/two")
+    session.update(project=None, workspace=None, model=None)
+
+
+@verb
 def archive_and_back(store: Store, session: Session) -> None:
     session.archive()
     session.unarchive()

@@ -30,9 +30,10 @@ STATEMENTS = {  # at most
     "chunk": 1,
     "last chunk": 6,
     "seal": 10,
-    "fork": 9,
+    "fork": 10,
     "messages": 9,
     "list": 3,
+    "list by a fact": 3,
 }
 SYNCS = {  # exactly, of the log: begin, each chunk, seal
     "boundary": (1, 0, 1),
@@ -128,6 +129,18 @@ def test_statements_of_every_verb(path: str) -> None:
         session.messages()  # its connection is set up once
         count("messages", session.messages)
         count("list", store.sessions.list)
+        count("list by a fact", lambda: store.sessions.list(project="x"))
+
+
+def test_no_turn_touches_the_facts_of_its_session(path: str) -> None:
+    with statements() as run, palaver.open(path) as store:
+        session = store.sessions.create("counted", project="x", facts={"ticket": "7"})
+        assert any("session_facts" in statement for statement in run)
+        run.clear()
+        session.commit("question")
+        answer(session.turn("question"))
+        session.rewind(to=session.path()[0])
+        assert run and not any("session_facts" in statement for statement in run)
 
 
 # ---------------------------------------------------------------- steps

@@ -139,7 +139,7 @@ SELECT id, jump, thread_results, thread_calls, stray_seq, model, provider, role,
 def test_promise_140_what_a_migrated_file_lacks_is_filled_as_in_one_that_imports_the_same(
     old_4: str, tmp_path: Path
 ) -> None:
-    """Both are of one store: its file, and its export of version 1. The turn that was cut off is recovered there."""
+    """Both are of one store: its file, and its export of version 1. In the file, what was cut off is recovered."""
     imported = str(tmp_path / "imported.db")
     with palaver.open(imported, **CALM) as store, open(old_talks.EVERYTHING, "rb") as export:
         exports.read(store.db, export)

@@ -202,6 +202,7 @@ def _title(store: palaver.Store, session: palaver.Session) -> None:
 
 WRITING: dict[str, Verb] = {
     "turn": lambda store, session: session.turn("x"),
+    "resolve": lambda store, session: session.resolve("c-1", approved=True),
     "stop": lambda store, session: session.stop(),
     "end": lambda store, session: session.end(),
     "reopen": lambda store, session: session.reopen(),

@@ -29,7 +29,7 @@ def altered(path: str, *statements: str) -> None:
 @pytest.fixture
 def sealed(path: str) -> str:
     with palaver.open(path) as store:
-        session = store.sessions.create(agent="a", title="t")
+        session = store.sessions.create(agent="a", title="t", project="x")
         for number in range(3):
             ask(session, f"question {number}", f"answer {number}")
         session.fork(at=session.path()[0]).commit("in the fork")
@@ -101,6 +101,8 @@ COPIES = {
     "shown": "UPDATE chat_messages SET metadata_json = '{}' WHERE metadata_json LIKE '%hidden_at%'",
     "rollups": "UPDATE chat_sessions SET prompt_tokens = 99, total_tokens = 99",
     "preview": "UPDATE heads SET preview = 'something else'",
+    "facts": "UPDATE session_facts SET created_at = created_at + 1",
+    "made": "UPDATE chat_sessions SET created_at = created_at - 1000",
 }
 
 

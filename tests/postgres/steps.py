@@ -206,13 +206,28 @@ class Player:
             "title": self.random.choice((None, *NAMES)),
             "metadata": self.random.choice((None, {"k": {"ü": [1.10, None]}})),
             "id": self.random.choice((None, None, f"app-{new}", f"ses_{'0' * 11}{new:0>3}aBcDeFgHiJkL", "app-1")),
+            **self._facts(),
         }
         if self._sessions and self._chance(0.3):
-            given |= {"parent": self.random.choice(self._sessions), "tool_call_id": "c-1"}
+            relation = self.random.choice((None, "continue", "import", "fork"))
+            given |= {"parent": self.random.choice(self._sessions), "tool_call_id": "c-1", "relation": relation}
         made = self._store.sessions.create(self.random.choice(AGENTS), **given)
         self._sessions.append(made.id)
         self._here = made.id
         return made.id
+
+    def _facts(self) -> dict[str, Any]:
+        choose = self.random.choice
+        return {
+            "project": choose((None, *NAMES)),
+            "user": choose((None, "u")),
+            "facts": {"ü": choose((None, "1", "2"))},
+        }
+
+    def _update(self) -> Any:
+        here = self._pick()
+        here.update(workspace=self.random.choice((None, "/src")), **self._facts())
+        return dict(here.facts)
 
     def _fork(self) -> Any:
         here = self._pick()
@@ -460,6 +475,7 @@ class Player:
             "archived": self._chance(0.5),
             "order": self.random.choice(("updated", "created", "sideways") if self._chance(0.1) else ("updated",)),
             "limit": self.random.choice((1, 2, 3, 50)),
+            **(self._facts() if self._chance(0.5) else {}),
         }
         pages = [sessions.list(**given)]
         while pages[-1].next is not None:
@@ -544,6 +560,7 @@ class Player:
             ("strays", here.strays()),
             ("permissions", here.permissions.list()),
             ("aliases", here.aliases()),
+            ("facts", dict(here.facts)),
             ("lineage", (here.ancestors(), here.descendants())),
         ]
 
@@ -564,6 +581,7 @@ TABLES = {
     "pruned": "part_id",
     "copies": "copy_id",
     "aliases": "namespace, name",
+    "session_facts": "name, value, session_id",
     "foreign_ids": "origin, scope, foreign_id",
     "system_prompts": "digest",
 }
@@ -594,6 +612,6 @@ VERBS: dict[Callable[[Player], Any], int] = {
     Player._seal: 6, Player._wait: 2, Player._resume: 4, Player._resolve: 4, Player._rewind: 3, Player._undo: 3,
     Player._undo_and_redo: 2, Player._move: 2, Player._enqueue: 4, Player._claim: 5, Player._cancel: 3,
     Player._permit: 2, Player._revoke: 1, Player._compact: 2, Player._compact_midway: 2, Player._prune: 2,
-    Player._read: 3, Player._read_open: 1, Player._list: 3, Player._find: 2, Player._follow: 3, Player._trim: 1,
-    Player._verify: 1, Player._foreign: 2, Player._adopt: 1, Player._name_foreign: 1,
+    Player._read: 3, Player._read_open: 1, Player._list: 3, Player._update: 2, Player._find: 2, Player._follow: 3,
+    Player._trim: 1, Player._verify: 1, Player._foreign: 2, Player._adopt: 1, Player._name_foreign: 1,
 }  # fmt: skip

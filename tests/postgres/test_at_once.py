@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver.core import heads
+from palaver.core import heads, rows
 
 from ..tools.waiting import together
 
@@ -76,3 +76,66 @@ def test_the_same_message_that_is_sent_twice_at_once_is_one(stores: Any, slowly:
     sent = together(lambda: here.enqueue("do it", id="q1"), lambda: there.enqueue("do it", id="q1"))
     assert [queued.id for queued in sent] == ["q1", "q1"]
     assert len(here.queue()) == 1
+
+
+# ---------------------------------------------------------------- names
+
+WELL_FORMED = "ses_0198f0c0ffee00abcdefABCDEF"
+
+
+@pytest.fixture
+def thinking(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Between the look whether a name is free and the commit there is a moment."""
+    look = rows.holders_of_name
+
+    class Thinking:
+        def all(self, *given: Any, **named: Any) -> Any:
+            found = look.all(*given, **named)
+            time.sleep(0.05)
+            return found
+
+    monkeypatch.setattr(rows, "holders_of_name", Thinking())
+
+
+def kinds(results: list[Any]) -> list[str]:
+    return sorted(type(each).__name__ for each in results)
+
+
+@pytest.mark.parametrize("name", ["mine", WELL_FORMED])
+def test_of_an_id_and_an_alias_that_are_given_at_once_one_is_told(stores: Any, thinking: None, name: str) -> None:
+    here, there = stores
+    session = there.sessions.create("coder")
+    results = together(lambda: here.sessions.create("coder", id=name), lambda: session.alias(name))
+    assert kinds(results) in (["AliasTaken", "Session"], ["AliasTaken", "NoneType"])
+    found = [each for each in results if isinstance(each, palaver.Session)] or [session]
+    assert [here.sessions.find(name).id] == [each.id for each in found]
+
+
+def test_of_two_who_give_a_name_in_two_namespaces_one_is_told(stores: Any, thinking: None) -> None:
+    here, there = stores
+    sessions = [here.sessions.create("coder"), there.sessions.create("coder")]
+    results = together(lambda: sessions[0].alias("main"), lambda: sessions[1].alias("main", "slug"))
+    assert kinds(results) == ["AliasTaken", "NoneType"]
+    assert here.sessions.find("main").id == sessions[results.index(None)].id
+
+
+@pytest.mark.parametrize("name", ["mine", WELL_FORMED])
+def test_of_two_who_make_a_session_with_the_same_id_one_does(stores: Any, thinking: None, name: str) -> None:
+    here, there = stores
+    results = together(lambda: here.sessions.create(id=name), lambda: there.sessions.create(id=name))
+    assert kinds(results) == ["Session", "SessionExists"]
+    results = together(lambda: here.sessions.get_or_create("or"), lambda: there.sessions.get_or_create("or"))
+    assert len({each.id for each in results}) == 1
+
+
+def test_names_that_many_give_at_once_mean_one_session_each(stores: Any) -> None:
+    """Nothing is stretched here."""
+    here, there = stores
+    sessions = [store.sessions.create("coder") for store in (here, there, here)]
+    for number in range(8):
+        jobs = [lambda each=each, n=number: each.alias(f"n{n}", each.id[-6:]) for each in sessions]
+        jobs.append(lambda n=number: there.sessions.create(id=f"n{n}"))
+        assert kinds(together(*jobs)).count("AliasTaken") == 3
+        assert here.sessions.find(f"n{number}")
+    left = [row for row in here.db.query("SELECT origin FROM foreign_ids WHERE origin <> 'client'")[1]]
+    assert left == [] and here.verify() == []

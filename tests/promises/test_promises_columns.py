@@ -177,7 +177,6 @@ def test_promise_012_the_listings_of_the_contract_use_them(lived: str, where: st
     [
         ("list_by_agent", "chat_sessions_by_agent (agent=? AND updated_at<?)"),
         ("list_by_workspace", "chat_sessions_by_workspace (workspace_root=? AND updated_at<?)"),
-        ("list_by_parent", "chat_sessions_by_parent (parent_id=?)"),
         ("list_recent", "chat_sessions_by_update (updated_at<?)"),
     ],
 )
@@ -185,6 +184,16 @@ def test_promise_012_our_own_lists_use_them(lived: str, name: str, index: str) -
     query = getattr(Q, name)
     with reading(lived) as db:
         assert plan(db, query.text, query.names)[0] == f"SEARCH s USING INDEX {index}"
+
+
+@pytest.mark.parametrize("name", ["list_by_parent", "list_by_parent_created", "offspring_of"])
+def test_promise_012_what_came_from_a_session_is_found_by_two_indexes(lived: str, name: str) -> None:
+    query = getattr(Q, name)
+    with reading(lived) as db:
+        steps = plan(db, query.text, query.names)
+    assert "SEARCH h USING COVERING INDEX heads_by_origin (origin_id=?)" in steps  # ours
+    assert "SEARCH k USING INDEX chat_sessions_by_parent (parent_id=?)" in steps  # of other programs
+    assert not [step for step in steps if step.startswith(("SCAN s", "SCAN h", "SCAN k", "SCAN chat", "SCAN heads"))]
 
 
 def test_promise_013_the_required_message_index_exists_and_gives_the_order(lived: str) -> None:

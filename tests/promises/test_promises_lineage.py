@@ -90,6 +90,22 @@ def test_promise_092_a_cycle_made_by_another_program_does_not_trap_a_walk(store:
     assert (line["ancestors"], line["descendants"]) == (["three", "two"], ["two", "three"])
 
 
+def test_promise_092_children_that_another_program_made_are_listed_by_the_contract_s_column(
+    store: palaver.Store,
+) -> None:
+    root = store.sessions.create("a")
+    columns = "id, agent, model_json, parent_id, created_at, updated_at"
+    for number, name in enumerate(("one", "two"), 1):
+        put = f"INSERT INTO chat_sessions ({columns}) VALUES (?, 'x', '{{}}', ?, ?, ?)"
+        execute(store.path, put, name, root.id, number, number)
+    store.sessions.get("two").commit("hello")  # now it has a head
+    store.sessions.create("a", parent="one")
+    for order in ("created", "updated"):
+        assert [info.id for info in store.sessions.list(parent=root, order=order)] == ["two", "one"]
+    assert len(store.sessions.list(parent="one").sessions) == 1
+    assert (root.delete(descendants=True), store.sessions.list(archived=True).sessions) == (4, [])
+
+
 # ---------------------------------------------------------------- turns
 
 

@@ -12,7 +12,7 @@ import palaver
 
 from ..tools.planting import broken_by
 from ..tools.puppet import all_at_once
-from ..tools.sql import column, query, writing
+from ..tools.sql import column, execute, query, writing
 from .support_schema import ANSWER, QUESTION, add_message, call, live, talk, words
 
 # Every turn beside every turn on its way to the root, itself included.
@@ -87,7 +87,9 @@ def test_promise_038_a_thread_key_names_one_turn(store: palaver.Store) -> None:
         with pytest.raises(palaver.AliasTaken) as taken:
             taker.alias("nice-key", "thread_key", turn=turn_id)
         assert taken.value.session_id == session.id
-    other.alias("nice-key", "label")  # unique per namespace
+    with pytest.raises(palaver.AliasTaken):
+        other.alias("nice-key", "label")  # find("nice-key") is one session, in whatever namespace
+    assert store.sessions.turn_of("nice-key").id == first
     keys = query(store.path, "SELECT name, session_id, turn_id FROM aliases WHERE namespace = 'thread_key'")
     assert keys == [("nice-key", session.id, first)]
 
@@ -97,6 +99,20 @@ def test_promise_038_a_thread_key_needs_a_turn_that_exists(store: palaver.Store)
     with pytest.raises(palaver.TurnNotFound):
         session.alias("key", "thread_key", turn="trn_1a1e12ee73e001fW7SlrTg97TP")
     assert query(store.path, "SELECT count(*) FROM aliases") == [(0,)]
+
+
+def test_promise_038_a_name_that_means_two_sessions_from_of_old_is_told_by_its_namespaces(store: palaver.Store) -> None:
+    one, other, third = (store.sessions.create("a") for _ in range(3))
+    one.alias("main")
+    put = "INSERT INTO aliases (namespace, name, session_id, created_at) VALUES (?, ?, ?, 1)"
+    execute(store.path, put, "slug", "main", other.id)
+    execute(store.path, put, "slug", one.id, third.id)
+    with pytest.raises(palaver.BadValue, match=r"'main' names 2 sessions; .* of alias, slug$"):
+        store.sessions.find("main")
+    assert (store.sessions.find("main", "alias"), store.sessions.find("main", "slug")) == (one, other)
+    assert (store.sessions.find(one.id), store.sessions.find(one.id, "slug")) == (one, third)
+    other.delete()
+    assert store.sessions.find("main") == one
 
 
 @broken_by("an_alias_goes_to_whoever_asks_last")

@@ -39,7 +39,7 @@ LAYERS = [
 ]
 HANDLES = LAYERS[-3] | {"model", "errors", "base"}  # what a dialect may import
 CORE = [
-    {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "rows"},
+    {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "rows", "session_facts"},
     {"read", "runtime", "head_cache"},
     {"heads"},
     {"turn"},

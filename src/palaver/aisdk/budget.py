@@ -56,6 +56,8 @@ def fit(messages: list[Message], most: int | None, count: Count | None) -> Conte
     count = _checked(count) if count else estimate
     fixed = list(takewhile(lambda message: message["role"] == "system", messages))
     left = most - sum(map(count, fixed))
+    if left < 0:
+        raise ContextTooLarge(most, most - left)
     kept = list[Message]()
     for exchange in reversed(_exchanges(messages[len(fixed) :])):
         size = sum(map(count, exchange))
@@ -66,8 +68,8 @@ def fit(messages: list[Message], most: int | None, count: Count | None) -> Conte
         if size > left:
             break
         kept, left = exchange + kept, left - size
-    whole = {id(message) for message in kept}
-    out = sum(id(message) not in whole for message in messages[len(fixed) :])
+    sizes = {message["id"]: len(message["parts"]) for message in kept}
+    out = sum(sizes.get(message["id"]) != len(message["parts"]) for message in messages[len(fixed) :])
     tokens = most - left
     return Context([*fixed, *kept], tokens=tokens, left_out=out, due=out > 0 or tokens > DUE * most)
 
@@ -87,7 +89,8 @@ def _estimate_part(part: Message) -> int:
     if kind in ("text", "reasoning"):
         return _tokens(part["text"])
     if kind == "file":
-        return _FILE
+        text = str(part.get("mediaType", "")).startswith("text/") and str(part.get("url", "")).startswith("data:")
+        return max(_FILE, _tokens(part["url"])) if text else _FILE
     if is_tool(kind):
         told = {key: part[key] for key in ("toolName", "input", "output", "errorText") if key in part}
         return _EACH + _tokens(kind) + _tokens(exact_json.encode(told))

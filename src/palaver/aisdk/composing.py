@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
+from ..errors import BadValue
 from .folding import Fold
 from .parts import FINAL, is_tool
 
@@ -26,6 +27,8 @@ def say(fold: Fold, kind: str, delta: str) -> list[Chunk]:
 
 
 def call(fold: Fold, call_id: str, name: str, given: Any) -> list[Chunk]:
+    if fold.is_unresolved(call_id):
+        raise BadValue(f"tool call {call_id} is open already; another call has another id")
     chunk = {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": given}
     return [*_before_more(fold), chunk]
 
@@ -45,11 +48,16 @@ def step(fold: Fold) -> list[Chunk]:
 
 def finish(fold: Fold) -> list[Chunk]:
     """The end of what is said: no part and no step stays open."""
-    if fold.finished:
-        return []
+    if fold.finished:  # by hand: only what came after it is ended
+        return _close(fold)
     reason = "tool-calls" if fold.unresolved() else "stop"
     last = [{"type": "finish-step"}] if fold.in_step else []
     return [*_close(fold), *last, {"type": "finish", "finishReason": reason}]
+
+
+def stop(fold: Fold) -> list[Chunk]:
+    """The same without a word on how it ended."""
+    return [*_close(fold), *([{"type": "finish-step"}] if fold.in_step else [])]
 
 
 def data_url(data: bytes, media_type: str) -> str:

@@ -110,6 +110,11 @@ class Fold:
         """Tool parts that still wait for a final output, error or denial."""
         return [self.part(index) for index, part in enumerate(self.parts) if _is_unresolved(part)]
 
+    def is_unresolved(self, call_id: str) -> bool:
+        """Whether the newest call with this id waits for its result."""
+        index = self._step_tool.get(call_id, self._last_tool.get(call_id))
+        return index is not None and _is_unresolved(self.parts[index])
+
     # ---------------------------------------------------------------- writing
 
     def apply(self, chunk: Chunk) -> int | None:

@@ -109,6 +109,7 @@ class AsyncPage:
     def __init__(self, page: Page, fetch: Fetch) -> None:
         self.sessions: list[SessionInfo] = page.sessions
         self.next: str | None = page.next
+        self._goes_on = page.goes_on
         self._fetch = fetch
 
     async def __aiter__(self) -> AsyncIterator[SessionInfo]:
@@ -116,7 +117,7 @@ class AsyncPage:
         while True:
             for info in sessions:
                 yield info
-            if after is None:
+            if after is None or not self._goes_on:
                 return
             page = await self._fetch(after)
             sessions, after = page.sessions, page.next

@@ -83,8 +83,9 @@ class AsyncRecording(Generic[C]):
             await self.turn.abort(reason)
         except TurnSealed:  # it ended by itself just before
             pass
-        self._task.cancel()
-        await asyncio.wait([self._task])
+        finally:
+            self._task.cancel()
+            await asyncio.wait([self._task])
 
 
 async def record(

@@ -90,12 +90,13 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value and "\0" not in value else None
 
 
-def outcome(facts: TurnFacts, finish: str | None, ended: tuple[str, str | None] | None) -> TurnFacts:
-    """How a turn ended, by what its stream said: added to what its owner said, which goes first."""
+def outcome(facts: TurnFacts, status: str, finish: str | None, ended: tuple[str, str | None] | None) -> TurnFacts:
+    """How a turn ended, by what its stream said: added to what its owner said, which goes first. What the stream said
+    of another end is not how it ended."""
     found: TurnFacts = {} if finish is None else {"finish": finish}
-    status, why = ended or (None, None)
-    if status == "failed":
+    said, why = ended or (None, None)
+    if said == status == "failed":
         found["error"] = {"message": why or ""}
-    elif status == "aborted" and why is not None:
+    elif said == status == "aborted" and why is not None:
         found["abort_reason"] = why
     return {**found, **facts} if found else facts

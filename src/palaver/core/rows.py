@@ -293,6 +293,20 @@ class StampsRow(Row):
     deleted_at: int | None
 
 
+class ColumnsRow(Row):
+    """What `update` may change of a session's row."""
+
+    workspace_root: str | None
+    model_json: str
+    created_at: int
+    deleted_at: int | None
+
+
+class FactRow(Row):
+    name: str
+    value: str
+
+
 class MadeRow(Row):
     created_at: int
     agent: str
@@ -390,6 +404,8 @@ class StandingRow(Row):
 
 session_standing = Select("session_standing", StandingRow)
 session_stamps = Select("session_stamps", StampsRow)
+session_columns = Select("session_columns", ColumnsRow)
+facts_of_session = Select("facts_of_session", FactRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
 children_of = Select("children_of", ChildRow)
@@ -442,6 +458,12 @@ class NamespacedAliasRow(Row):
     namespace: str
 
 
+class NameHolderRow(Row):
+    session_id: str
+    namespace: str  # "id": by an id, ours or the application's
+    turn_id: str | None
+
+
 class IdRow(Row):
     id: str
 
@@ -450,6 +472,7 @@ class PromptBodyRow(Row):
     body: str
 
 
+holders_of_name = Select("holders_of_name", NameHolderRow)
 aliases_named = Select("find_alias_anywhere", NamespacedAliasRow)
 foreign_id = Select("find_foreign_id", IdRow)
 system_prompt = Select("get_prompt", PromptBodyRow)

@@ -8,8 +8,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..aisdk.folding import MISSING
-from ..base import arguments, exact_json
+from ..base import exact_json
 from ..core import counting, facts, heads, model_ref
 from ..core.read import context
 from ..core.runtime import Runtime
@@ -20,7 +19,7 @@ from ..core.verbs import late_result, mid_turn
 from ..core.verbs.compaction import Compaction
 from ..db.engine import Tx
 from ..db.queries import Q
-from ..errors import BadValue, HeadConflict, TurnSealed, UsageConflict
+from ..errors import HeadConflict, TurnSealed, UsageConflict
 from ..model import SEALED, Usage
 from .recorder import Recorder
 
@@ -77,21 +76,6 @@ def _write_facts(tx: Tx, turn: OpenTurn) -> None:
 
 
 # ---------------------------------------------------------------- results from outside, and waiting for them
-
-
-def checked_answer(call: Any, output: Any, error: Any, approved: Any, reason: Any) -> dict[str, Any]:
-    """What a caller gives for the answer to a tool call: as the fold takes it, and as its event keeps it."""
-    answer: dict[str, Any] = {"tool_call_id": arguments.text("tool_call_id", call)}
-    arguments.text_or_none("error", error)
-    arguments.text_or_none("reason", reason)
-    if approved is not None and type(approved) is not bool:
-        raise BadValue(f"approved is True or False, not {arguments.shown(approved)}")
-    if output is not MISSING:
-        answer["output"] = exact_json.Raw(exact_json.encode(output).encode())
-    given = {"error": error, "approved": approved, "reason": reason}
-    answer |= {key: value for key, value in given.items() if value is not None}
-    exact_json.parse(exact_json.encode(answer))
-    return answer
 
 
 def resolve(recorder: Recorder, data: dict[str, Any]) -> None:

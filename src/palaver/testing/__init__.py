@@ -13,12 +13,13 @@ The groups speak only the public API; each claim is one test, with its expected 
 import pytest
 
 _MODULES = (
-    "errors group hands helpers life moves races sessions siblings snapshots stopping stream tree turns usage used "
-    "values waiting windows"
+    "errors facts group hands helpers life moves races sessions siblings snapshots stopping stream tree turns usage "
+    "used values waiting windows"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
 from .errors import Errors  # noqa: E402
+from .facts import Facts  # noqa: E402
 from .group import Group  # noqa: E402
 from .hands import Hands, Told  # noqa: E402
 from .helpers import (  # noqa: E402
@@ -67,6 +68,7 @@ class Conformance(
     Used,
     Stopping,
     Sessions,
+    Facts,
     Lives,
     Values,
     Errors,
@@ -83,6 +85,7 @@ __all__ = [
     "Ancestry",
     "Conformance",
     "Errors",
+    "Facts",
     "Group",
     "Hands",
     "Lives",

@@ -97,6 +97,41 @@ class Hands(Group):
         part = session.messages()[1]["parts"][1]
         assert (part["state"], part["input"], part["errorText"]) == ("output-error", {}, "no such town")
 
+    def test_a_call_of_a_waiting_turn_is_answered_without_taking_the_turn_up(self, session: Session) -> None:
+        with session.turn("Clean up.") as turn:
+            turn.tool("rm", {"path": "x"}, id="c-1").ask()
+            turn.tool("ls", id="c-2")
+        assert session.resolve("c-1", approved=False, reason="not that") == turn.id
+        assert session.resolve("c-2", output=["a"], turn_id=turn.id) == turn.id
+        assert [waiting.id for waiting in session.waiting()] == [turn.id]
+        with pytest.raises(palaver.PalaverError):
+            session.resolve("c-2", output=["b"])
+        with session.resume(turn.id) as again:
+            [call] = again.calls()
+            assert (call.id, call.approved) == ("c-1", False)
+            call.deny()
+            again.text("I left it.")
+        states = [part["state"] for part in session.messages()[1]["parts"] if "state" in part]
+        assert states == ["output-denied", "output-available", "done"]
+
+    def test_only_a_call_that_waits_is_answered_from_outside(self, session: Session) -> None:
+        turn = session.turn("Clean up.")
+        turn.tool("rm", id="c-1")
+        with pytest.raises(palaver.Refused):
+            session.resolve("c-1", output="gone", turn_id=turn.id)
+        with pytest.raises(palaver.Refused):
+            session.resolve("c-1", output="gone")
+        turn.seal()
+        with pytest.raises(TurnSealed):
+            session.resolve("c-1", output="gone", turn_id=turn.id)
+
+    def test_two_open_calls_have_two_ids(self, session: Session) -> None:
+        turn = session.turn("Clean up.")
+        turn.tool("rm", id="c-1")
+        for name, id in (("ls", "c-1"), ("", "c-2"), ("ls", "")):
+            with pytest.raises(BadValue):
+                turn.tool(name, id=id)
+
     def test_a_call_is_answered_once(self, session: Session) -> None:
         with session.turn("Weather?") as turn:
             call = turn.tool("weather", id="c-1")

@@ -118,6 +118,7 @@ def picture(session: Session) -> Json:
         "strays": session.strays(),
         "waiting": session.waiting(),
         "aliases": session.aliases(),
+        "facts": dict(session.facts),
     }
 
 

@@ -130,6 +130,31 @@ class Lives(Group):
         session.undo()
         assert session.messages() == []
 
+    def test_a_session_is_deleted_with_all_that_came_from_it(self, store: Store, session: Session) -> None:
+        ask(session)
+        fork, child = session.fork(), store.sessions.create("helper", parent=session)
+        grandchild, stranger = store.sessions.create("helper", parent=fork.fork()), store.sessions.create("other")
+        grandchild.archive()
+        assert session.delete(descendants=True) == 5
+        assert [info.id for info in store.sessions.list(archived=True)] == [stranger.id]
+        assert [each.info.deleted_at is not None for each in (session, fork, child, grandchild)] == [True] * 4
+        child.undelete()
+        assert {info.id for info in store.sessions} == {child.id, stranger.id}
+        assert stranger.delete() == 1
+
+    def test_who_was_interrupted_deletes_the_rest(self, store: Store, session: Session) -> None:
+        line = [session]
+        for _ in range(4):
+            line.append(store.sessions.create("helper", parent=line[-1]))
+        line[4].delete()
+        line[2].delete()  # those that came from it are still found
+        assert session.delete(descendants=True) == 3
+        assert session.delete(descendants=True) == 0
+        late = store.sessions.create("helper", parent=line[1].id)
+        assert (session.delete(descendants=True), late.info.deleted_at is None) == (1, False)
+        with pytest.raises(SessionNotFound):
+            Session(store, "ses_nobody").delete(descendants=True)
+
     def test_only_what_was_deleted_is_undeleted(self, session: Session) -> None:
         with refused(session, palaver.Refused):
             session.undelete()

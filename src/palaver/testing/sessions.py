@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver import AliasTaken, BadValue, Session, SessionDeleted, SessionNotFound, Store
+from palaver import AliasTaken, BadValue, Session, SessionDeleted, SessionNotFound, Store, TurnNotFound
 
 from .group import Group
 from .helpers import ask, call, refused, texts
@@ -143,11 +143,19 @@ class Sessions(Group):
     def test_going_through_a_list_goes_through_all_pages(self, store: Store) -> None:
         for n in range(7):
             store.sessions.create(title=str(n), agent="a" if n % 2 else "b")
-        assert [info.title for info in store.sessions.list(limit=2)] == list("6543210")
-        assert [info.title for info in store.sessions.list(limit=1, agent="a")] == list("531")
+        assert [info.title for info in store.sessions.list()] == list("6543210")
+        assert [info.title for info in store.sessions.list(agent="a")] == list("531")
+
+    def test_a_limit_is_one(self, store: Store) -> None:
+        for n in range(7):
+            store.sessions.create(title=str(n))
         page = store.sessions.list(limit=3)
-        assert (names(page), page.next is None) == (["6", "5", "4"], False)
-        assert [info.title for info in page] == list("6543210")
+        assert [info.title for info in page] == names(page) == ["6", "5", "4"]
+        assert [info.title for info in store.sessions.list(limit=3, after=page.next)] == ["3", "2", "1"]
+
+    def test_a_list_of_many_is_read_page_by_page(self, store: Store) -> None:
+        made = [store.sessions.create().id for _ in range(120)]
+        assert [info.id for info in store.sessions.list(order="created")] == made[::-1]
 
     def test_the_list_is_newest_first_by_last_activity(self, store: Store) -> None:
         first, _, third = (store.sessions.create(title=t) for t in ("one", "two", "three"))
@@ -228,10 +236,42 @@ class Sessions(Group):
             other.alias("main")
         error = caught.value
         assert (error.namespace, error.name, error.session_id) == ("alias", "main", session.id)
-        other.alias("main", namespace="slug")
-        assert store.sessions.find("main", namespace="slug") == other
-        with pytest.raises(BadValue):
-            store.sessions.find("main")
+        session.alias("main", namespace="slug")
+        assert store.sessions.find("main", namespace="slug") == store.sessions.find("main") == session
+
+    def test_a_name_that_would_mean_two_sessions_is_refused(self, store: Store) -> None:
+        session, other = store.sessions.create(id="chat-42"), store.sessions.create()
+        session.alias("main")
+        for name, namespace in (("main", "alias"), ("chat-42", "id"), (session.id, "id")):
+            with refused(other, AliasTaken) as caught:
+                other.alias(name, namespace="slug")
+            error = caught.value
+            assert (error.namespace, error.name, error.session_id) == (namespace, name, session.id)
+        session.alias("chat-42")
+        assert store.sessions.find("chat-42") == store.sessions.find("chat-42", "alias") == session
+
+    def test_an_alias_is_no_id_for_another_session(self, store: Store, session: Session) -> None:
+        well_formed = "ses_0198f0c0ffee00abcdefABCDEF"
+        for name in ("main", well_formed):
+            session.alias(name)
+            with refused(session, AliasTaken) as caught:
+                store.sessions.create(id=name)
+            assert (caught.value.namespace, caught.value.session_id) == ("alias", session.id)
+            with refused(session, AliasTaken):
+                store.sessions.get_or_create(name)
+            session.unalias(name)
+            assert store.sessions.get_or_create(name) != session
+        assert len(list(store.sessions)) == 3
+
+    def test_a_name_of_a_deleted_session_stays_its_own(self, store: Store, session: Session) -> None:
+        session.alias("main")
+        session.delete()
+        other = store.sessions.create()
+        for namespace in ("alias", "slug"):
+            with refused(other, AliasTaken):
+                other.alias("main", namespace=namespace)
+        session.undelete()
+        assert store.sessions.find("main") == session
 
     def test_an_alias_that_was_taken_away_is_free(self, store: Store, session: Session) -> None:
         other = store.sessions.create(agent="coder")
@@ -254,6 +294,71 @@ class Sessions(Group):
     def test_a_thread_key_needs_a_turn_that_is_there(self, session: Session) -> None:
         with refused(session, palaver.TurnNotFound):
             session.alias("k-1", namespace="thread_key", turn="trn_nobody")
+
+    def test_a_thread_key_leads_to_its_turn(self, store: Store, session: Session) -> None:
+        first, second = session.commit("one"), session.commit("two")
+        session.alias("k-1", "thread_key", turn=first.id)
+        session.alias("k-2", "other_key", turn=second.id)
+        session.alias("all")
+        session.rewind(to=first)
+        assert store.sessions.turn_of("k-1") == first
+        assert store.sessions.turn_of("k-2", namespace="other_key") == second
+        for name, namespace in (("k-2", "thread_key"), ("nobody", "thread_key"), ("all", "alias")):
+            with pytest.raises(TurnNotFound):
+                store.sessions.turn_of(name, namespace)
+        session.delete()
+        with pytest.raises(TurnNotFound):
+            store.sessions.turn_of("k-1")
+
+    # ------------------------------------------------------------ where sessions come from
+
+    def test_a_session_says_how_it_came_from_its_parent(self, store: Store, session: Session) -> None:
+        ask(session)
+        create = store.sessions.create
+        made = [create(parent=session), create(parent=session, relation="spawn")]
+        made += [create(parent=session, relation="continue"), create(parent=session, relation="import")]
+        assert [each.info.relation for each in made] == ["spawn", "spawn", "continue", "import"]
+        assert {each.info.parent_id for each in made} == {session.id}
+        assert {each.info.parent_message_id for each in made} == {session.messages()[0]["id"]}
+        alone, again = create(relation="import"), store.sessions.get_or_create("chat-7", relation="import")
+        for each in (alone, again):
+            assert (each.info.relation, each.info.parent_id, each.ancestors()) == ("import", None, [])
+
+    @pytest.mark.parametrize(
+        ("relation", "has_parent"),
+        [("spawn", False), ("continue", False), ("fork", True), ("root", True), ("child", True), (7, True), ("", True)],
+    )
+    def test_a_relation_that_cannot_be_is_refused(self, store: Store, relation: Any, has_parent: bool) -> None:
+        parent = store.sessions.create() if has_parent else None
+        for make in (store.sessions.create, lambda **given: store.sessions.get_or_create("chat-8", **given)):
+            with pytest.raises(BadValue):
+                make(parent=parent, relation=relation)
+        assert len(list(store.sessions)) == has_parent
+
+    def test_the_list_of_a_parent_has_what_came_from_it_and_not_from_its_children(
+        self, store: Store, session: Session
+    ) -> None:
+        ask(session)
+        first = session.fork(title="first")
+        second = first.fork(title="second")  # nothing was said in the one it comes from
+        third = second.fork(title="third")
+        helper = store.sessions.create("helper", parent=second, title="helper")
+        assert second.info.parent_id == third.info.parent_id == session.id  # where the question is
+        for order in ("created", "updated"):
+            assert names(store.sessions.list(parent=session, order=order)) == ["first"]
+            assert names(store.sessions.list(parent=first, order=order)) == ["second"]
+            assert names(store.sessions.list(parent=second, order=order)) == ["helper", "third"]
+            assert names(store.sessions.list(parent=second, agent="helper", order=order)) == ["helper"]
+            assert [info.title for info in store.sessions.list(parent=second, order=order, limit=1)] == [
+                "helper",
+                "third",
+            ]
+        helper.archive()
+        assert names(store.sessions.list(parent=second)) == ["third"]
+        assert set(names(store.sessions.list(parent=second, archived=True))) == {"helper", "third"}
+        third.delete()
+        assert names(store.sessions.list(parent=second, deleted=True)) == ["third"]
+        assert names(store.sessions.list(parent=session, deleted=True)) == []
 
     # ------------------------------------------------------------ sub-agents
 

@@ -106,10 +106,12 @@ def rewind_takes_the_turns() -> None:
 @planted
 def lists_show_archived_sessions() -> None:
     """Archived sessions are listed unless told otherwise."""
-    from palaver.core.read import sessions
+    from palaver.core.read import session_list
 
-    list_page = sessions.list_page
-    sessions.list_page = lambda tx, **given: list_page(tx, **{**given, "archived": True})
+    page = session_list.page
+    session_list.page = lambda tx, wanted, after: page(
+        tx, wanted._replace(which=wanted.which._replace(archived=True)), after
+    )
 
 
 @planted

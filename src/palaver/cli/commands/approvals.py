@@ -89,14 +89,11 @@ def _answer(call: Call, name: str, wanted: str | None, *, approved: bool, reason
 
 
 def _resolve(session: Session, one: Asked, approved: bool, reason: str | None) -> None:
-    """Whatever happens, the turn waits again: what nobody writes and does not wait would be closed."""
-    turn = session.resume(one.turn_id)
+    """In one transaction: the turn waits on, for its agent, whatever becomes of this process."""
     try:
-        turn.resolve(one.call_id, approved=approved, reason=reason)
+        session.resolve(one.call_id, approved=approved, reason=reason, turn_id=one.turn_id)
     except ChunkError:  # somebody else was a moment faster
         raise Stop(CONFLICT, f"call {one.call_id} was answered already", "Answered") from None
-    finally:
-        turn.wait()
 
 
 # ---------------------------------------------------------------- which call

@@ -53,7 +53,7 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
     colours, a pipe plain text."""
     store = call.store(readonly=True)
     target = resolve.target(store, session)
-    messages = target.session.transcript(target.turn.id if target.turn else None)
+    messages = list(target.session.transcript(target.turn.id if target.turn else None))
     messages = _last_answer(target, messages) if response else messages
     turns = _turns(target.session, messages) if detail or usage else []
     call.screen.raw = raw

@@ -1,18 +1,17 @@
-"""Sessions as a list shows them: one, a page, those that a name fits, and where they came from."""
+"""Sessions as a list shows them: one, those that a name fits, their names and facts, and where they came from."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...base import arguments, ids
+from ...base import ids
 from ...db.engine import Row, Tx
-from ...db.queries import Q, Query
-from ...errors import BadValue, SessionNotFound
-from ...model import Page, SessionInfo, Usage
+from ...db.queries import Q
+from ...errors import SessionNotFound
+from ...model import SessionInfo, Usage
 from .. import damage, model_ref, rows
 
 CLIENT = ("client", "session")  # origin and scope of ids that an application gives its sessions
-_FAR = 2**62
 _LAST = "\U0010ffff"  # sorts after whatever an id goes on with
 
 
@@ -20,7 +19,7 @@ def info(tx: Tx, session_id: str) -> SessionInfo:
     row = tx.one(Q.get_session, session=session_id)
     if row is None:
         raise SessionNotFound(session_id)
-    return _info(row)
+    return as_info(row)
 
 
 def require(tx: Tx, session_id: str) -> None:
@@ -29,7 +28,7 @@ def require(tx: Tx, session_id: str) -> None:
         raise SessionNotFound(session_id)
 
 
-def _info(row: Row) -> SessionInfo:
+def as_info(row: Row) -> SessionInfo:
     """A list is many rows: they are unpacked, in the order of `rows.SessionRow`."""
     # fmt: off
     (
@@ -51,76 +50,6 @@ def _value(text: str | None, session_id: str) -> Any:
     if text is None or text == "{}":
         return {}
     return {"provider_id": "", "model_id": ""} if text == model_ref.UNKNOWN else damage.opened(text, session_id)
-
-
-# ---------------------------------------------------------------- a page
-
-
-def list_page(
-    tx: Tx,
-    *,
-    agent: str | None,
-    workspace: str | None,
-    parent: str | None,
-    archived: bool,
-    deleted: bool = False,
-    waiting: bool = False,
-    order: str,
-    limit: int,
-    after: str | None,
-) -> Page:
-    """One page, newest first, from the index that fits the filters; no part is touched."""
-    if order not in ("updated", "created"):
-        raise BadValue(f"order is 'updated' or 'created', not {arguments.shown(order)}")
-    if deleted:
-        order = "deleted"
-    if parent is not None:
-        parent = resolve(tx, parent) or parent
-    before_at, before_id = _read_cursor(after, order) if after else (tx.far, "")
-    listed = tx.all(
-        _driver(order, agent, workspace, parent),
-        agent=agent,
-        workspace=workspace,
-        parent=parent,
-        archived=int(bool(archived)),
-        waiting=int(bool(waiting)),
-        before_at=before_at,
-        before_id=before_id,
-        limit=limit + 1,
-    )
-    found = [_info(row) for row in listed[:limit]]
-    return Page(found, _cursor(found[-1], order) if len(listed) > limit else None)
-
-
-def _driver(order: str, agent: str | None, workspace: str | None, parent: str | None) -> Query:
-    if order != "updated":
-        return Q.list_created if order == "created" else Q.list_deleted
-    if parent is not None:
-        return Q.list_by_parent
-    if agent is not None:
-        return Q.list_by_agent
-    return Q.list_by_workspace if workspace is not None else Q.list_recent
-
-
-def _cursor(last: SessionInfo, order: str) -> str:
-    from base64 import urlsafe_b64encode  # when there is a page more: most lists end before
-
-    times = {"created": last.created_at, "updated": last.updated_at, "deleted": last.deleted_at}
-    at = times[order]
-    at = at or _FAR - 1  # what is no time sorts before all that have one
-    return urlsafe_b64encode(f"{order} {at} {last.id}".encode()).decode()
-
-
-def _read_cursor(text: str, order: str) -> tuple[int, str]:
-    from base64 import b64decode
-
-    try:
-        kind, at, session_id = b64decode(text, altchars=b"-_", validate=True).decode().split(" ", 2)
-        if kind != order or not session_id or not 0 <= int(at) < _FAR:
-            raise ValueError
-        return int(at), session_id
-    except ValueError:
-        raise BadValue(f"{arguments.shown(text)} is not a cursor; take the one of the page before") from None
 
 
 # ---------------------------------------------------------------- by name
@@ -156,13 +85,21 @@ def like(text: str) -> str:
 
 def _alive(tx: Tx, found: set[str | None], deleted: bool) -> list[SessionInfo]:
     listed = [tx.one(Q.get_session, session=each) for each in found]
-    infos = [_info(row) for row in listed if row is not None]
+    infos = [as_info(row) for row in listed if row is not None]
     return sorted((i for i in infos if deleted or i.deleted_at is None), key=lambda i: (-i.updated_at, i.id))
 
 
 def aliases(tx: Tx, session_id: str) -> list[tuple[str, str]]:
     """(namespace, name) of each."""
     return [(row.namespace, row.name) for row in rows.aliases_of.all(tx, session=session_id)]
+
+
+def facts(tx: Tx, session_id: str) -> dict[str, str]:
+    """What it belongs to, by name."""
+    found = {row.name: row.value for row in rows.facts_of_session.all(tx, session=session_id)}
+    if not found:
+        require(tx, session_id)
+    return found
 
 
 # ---------------------------------------------------------------- lineage
@@ -182,10 +119,29 @@ def ancestors(tx: Tx, session_id: str) -> list[str]:
 
 
 def descendants(tx: Tx, session_id: str) -> list[str]:
+    """What came from a session, nearest first: none stands before one it came from."""
     found: dict[str, None] = {session_id: None}
     queue = [session_id]
     for at in queue:
-        new = [session for (session,) in tx.all(Q.offspring_of, session=at) if session not in found]
+        new = [session for (session,) in tx.all(Q.offspring_of, parent=at) if session not in found]
         found.update(dict.fromkeys(new))
         queue.extend(new)
     return list(found)[1:]
+
+
+def living_subtree(tx: Tx, session_id: str) -> list[str]:
+    """A session and what came from it, but for those that were deleted; what came from one stands before it."""
+    require(tx, session_id)
+    family = [session_id, *descendants(tx, session_id)]
+    return [each for each in reversed(family) if _is_living(tx, each)]
+
+
+def _is_living(tx: Tx, session_id: str) -> bool:
+    """Its row is there, and it was not deleted."""
+    stamps = rows.session_stamps.one(tx, session=session_id)
+    return stamps is not None and stamps.deleted_at is None
+
+
+def is_deleted(tx: Tx, session_id: str) -> bool:
+    stamps = rows.session_stamps.one(tx, session=session_id)
+    return stamps is not None and stamps.deleted_at is not None

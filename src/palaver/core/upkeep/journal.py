@@ -25,7 +25,7 @@ BY_SESSION = {
     "touch_session_model": "session", "add_usage": "session", "set_rollups": "session", "insert_message": "session",
     "insert_part": "session", "insert_streamed_part": "session", "import_session": "id", "complete_session": "id",
     "set_permissions": "session", "import_message": "session_id", "complete_message": "session_id",
-    "import_part": "session_id",
+    "import_part": "session_id", "set_workspace": "session",
 }  # fmt: skip
 BY_ROW = {
     "update_part": Q.home_of_part,

@@ -161,6 +161,10 @@ def usage(turn_id: str) -> Repair:
     return repair
 
 
+def session_facts(locked: Locked) -> None:
+    locked.tx.defer(Q.restamp_facts, session=locked.session_id)
+
+
 def preview(locked: Locked) -> None:
     right = previews.recompute(locked.tx, locked.session_id)
     locked.tx.defer(Q.set_preview, session=locked.session_id, preview=right)

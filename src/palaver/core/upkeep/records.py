@@ -292,6 +292,10 @@ class HomeRow(Row):
     session_id: str
 
 
+class FactNameRow(Row):
+    name: str
+
+
 class StandingRow(Row):
     revision: int | None  # None: the session has no head
     deleted_at: int | None
@@ -327,4 +331,5 @@ turn_homes = Select("export_turn_homes", HomeRow)
 turns_stood_on = Select("export_stood_on", HomeRow)
 parents = Select("export_parent", HomeRow)
 listed_messages = Select("export_listed", HomeRow)
+stale_facts = Select("facts_of_another_time", FactNameRow)
 standing = Select("import_standing", StandingRow)

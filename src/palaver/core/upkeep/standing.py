@@ -75,6 +75,7 @@ def _session(tx: Tx, row: records.SessionBesideHeadRow, lineage: Lineage) -> Ite
                 for turn_id, seq in message.lines
                 if lineage.is_on_path(turn_id, row.turn_id)
             )
+    yield from _facts(tx, row)
     if is_whole:  # else the sums may be all that is left of what a damaged row counted
         yield from _rollups(row, tokens, before)
     if has_head:
@@ -182,6 +183,15 @@ def tokens_in(row: records.SessionBesideHeadRow) -> tuple[int, ...]:
     """The session's token columns, and their sum."""
     counts = (row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.cache_read, row.cache_write)
     return (*counts, row.total_tokens)
+
+
+def _facts(tx: Tx, row: records.SessionBesideHeadRow) -> Iterator[Finding]:
+    """They carry the session's created_at, which lists go by."""
+    found = records.stale_facts.all(tx, session=row.id, at=row.created_at) if type(row.created_at) is int else []
+    if found:
+        names = ", ".join(each.name for each in found)
+        what = f"the facts {names} of session {row.id} are listed under another time than its own"
+        yield stale("session_facts", row.id, what, row.id, mending.session_facts)
 
 
 def _times(path: list[OnPath]) -> Iterator[Finding]:

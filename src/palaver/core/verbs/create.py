@@ -1,10 +1,10 @@
-"""New sessions: from nothing, as a sub-agent's, and as a fork of another."""
+"""New sessions: from nothing, from another one (a sub-agent's, one that goes on with it), and as a fork."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from ...base import ids
+from ...base import arguments, ids
 from ...base.clock import now_ms
 from ...base.exact_json import check_name
 from ...db.engine import Tx
@@ -14,8 +14,9 @@ from .. import heads, model_ref, rows
 from ..foreign import materialise
 from ..read import places, sessions
 from ..runtime import Runtime
+from ..session_facts import Facts
 from ..settle import preflight
-from . import moves
+from . import facts, moves, names
 
 
 def create(
@@ -28,9 +29,11 @@ def create(
     metadata_text: str = "{}",
     parent: str | None = None,
     parent_call: str | None = None,
+    relation: str = "root",
+    given_facts: Facts,
     session_id: str | None = None,
 ) -> str:
-    """A new session; with `parent`, a sub-agent's: relation `spawn`."""
+    """A new session; with `parent`, one that came from there, in this relation."""
     parent = None if parent is None else _known(tx, parent)
     new, now = _name(tx, session_id), now_ms()
     origin_turn, message = _spawn_point(tx, parent)
@@ -51,13 +54,27 @@ def create(
         now=now,
         kind="create",
         reason=f"agent {agent}",
-        relation="spawn" if parent else "root",
+        relation=relation,
         origin=parent,
         origin_turn=origin_turn,
         origin_call=parent_call,
         title=title,
     )
+    facts.begin(tx, new, now, given_facts, relation=relation, origin=parent)
     return new
+
+
+def relation_of(relation: Any, parent: str | None) -> str:
+    """How a new session comes from its parent: what the caller said, or what goes without saying."""
+    if relation is None:
+        return "root" if parent is None else "spawn"
+    if relation == "fork":
+        raise BadValue("a fork is made by session.fork(), which shares what was said; create() begins with nothing")
+    if relation not in ("spawn", "continue", "import"):
+        raise BadValue(f"relation is 'spawn', 'continue' or 'import', not {arguments.shown(relation)}")
+    if parent is None and relation != "import":
+        raise BadValue(f"relation {relation!r} needs the parent that it comes from")
+    return str(relation)
 
 
 def get_or_create(tx: Tx, wanted: str, new: dict[str, Any]) -> str:
@@ -88,8 +105,8 @@ def _name(tx: Tx, wanted: str | None) -> str:
         return ids.mint(ids.SESSION)
     if not check_name("session id", wanted) or wanted == "@":
         raise BadValue(f"a session cannot have the id {wanted!r}; leave it out, or give one of your own")
-    if sessions.resolve(tx, wanted) is not None:
-        raise SessionExists(wanted)
+    names.hold(tx, wanted)
+    names.refuse_taken_id(tx, wanted)
     if ids.is_ours(ids.SESSION, wanted):
         return wanted
     new, (origin, scope) = ids.mint(ids.SESSION), sessions.CLIENT
@@ -99,7 +116,7 @@ def _name(tx: Tx, wanted: str | None) -> str:
 
 
 def _spawn_point(tx: Tx, parent: str | None) -> tuple[str | None, str | None]:
-    """The turn and the message that a sub-agent comes from: a turn that runs, else the head."""
+    """The turn and the message that a session comes from: a turn that runs, else the head."""
     if parent is None:
         return None, None
     head = rows.head.one(tx, session=parent)
@@ -150,6 +167,7 @@ def fork(tx: Tx, runtime: Runtime, session_id: str, at: str | None, title: str |
         title=title,
         preview=source.preview if message else None,
     )
+    facts.begin(tx, new, now, {}, relation="fork", origin=session_id)
     if copy:
         materialise.materialise(tx, heads.lock(tx, new, timestamps=0))
     return new

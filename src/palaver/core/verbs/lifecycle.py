@@ -1,21 +1,22 @@
-"""The life of a session: its title and names, the archive, deletion and back."""
+"""The life of a session: its title, metadata, columns and facts; the archive, deletion and back."""
 
 from __future__ import annotations
 
 from collections.abc import Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...base import exact_json
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...errors import AliasTaken, BadValue, Refused, ReservedKey, SessionDeleted, SessionNotFound, TurnNotFound
-from .. import damage, heads, metadata, rows
+from ...errors import BadValue, Refused, ReservedKey, SessionDeleted, SessionNotFound
+from .. import damage, heads, metadata, model_ref, rows
 from ..read import sessions
 from ..runtime import Runtime
+from ..session_facts import Facts
 from ..settle import preflight, recovery, requeue
 from ..turn import open_turn
-from . import moves
+from . import facts, moves
 
 _DELETED = "deleted_at"
 
@@ -64,6 +65,65 @@ def _changed(tx: Tx, session_id: str, changes: dict[str, Any]) -> str | None:
     return None if exact_json.same(before, text) else text
 
 
+class Changes(NamedTuple):
+    """What a caller gave to `update`. `columns` are those of the session's row, by what they are called here."""
+
+    facts: Facts
+    columns: dict[str, str | None]
+
+    @classmethod
+    def of(cls, given_facts: Facts, given: Mapping[str, Any]) -> Changes:
+        columns = {"workspace": given["workspace"]} if "workspace" in given else {}
+        if "model" in given:
+            columns["model"] = model_ref.stored(given["model"])
+        return cls(given_facts, columns)
+
+    def told(self) -> dict[str, Any]:
+        """As the event tells it: only what changes."""
+        columns = {name: damage.parsed(text) if name == "model" else text for name, text in self.columns.items()}
+        return ({"facts": self.facts} if self.facts else {}) | columns
+
+
+def update(tx: Tx, _: Runtime, session_id: str, given: Changes) -> None:
+    """Change facts and columns. What is so already is no event."""
+    if not _news(tx, session_id, given).told():
+        return
+    head = heads.lock(tx, session_id, timestamps=0)
+    row, news = _columns(tx, session_id), _news(tx, session_id, given)
+    if news.told():
+        facts.change(tx, session_id, row.created_at, news.facts)
+        _set_columns(tx, session_id, news.columns)
+        open_turn.record_event(tx, head, "update", None, news.told())
+
+
+def _news(tx: Tx, session_id: str, given: Changes) -> Changes:
+    """Of what was given, what is not so already."""
+    row, known = _columns(tx, session_id), sessions.facts(tx, session_id)
+    stands = {"workspace": row.workspace_root, "model": row.model_json}
+    return Changes(
+        {name: value for name, value in given.facts.items() if known.get(name) != value},
+        {name: value for name, value in given.columns.items() if stands[name] != value},
+    )
+
+
+def _columns(tx: Tx, session_id: str) -> rows.ColumnsRow:
+    row = rows.session_columns.one(tx, session=session_id)
+    if row is None:
+        raise SessionNotFound(session_id)
+    if row.deleted_at is not None:
+        raise SessionDeleted(session_id)
+    return row
+
+
+def _set_columns(tx: Tx, session_id: str, columns: dict[str, str | None]) -> None:
+    now = now_ms()
+    tx.defer(Q.touch_session, session=session_id, now=now)
+    if "workspace" in columns:
+        tx.defer(Q.set_workspace, session=session_id, workspace=columns["workspace"], now=now)
+    if "model" in columns:
+        tx.defer(Q.touch_session_model, session=session_id, model=columns["model"], now=now)
+
+
 def set_ended(tx: Tx, _: Runtime, session_id: str, ended: bool, reason: str | None) -> None:
     """The application says that it is over, or that it is not."""
     head, now = heads.lock(tx, session_id, timestamps=0), now_ms()
@@ -74,16 +134,22 @@ def set_ended(tx: Tx, _: Runtime, session_id: str, ended: bool, reason: str | No
 
 
 def set_archived(tx: Tx, _: Runtime, session_id: str, archived: bool) -> None:
+    if _is_archived(tx, session_id) == archived:
+        return
+    head, now = heads.lock(tx, session_id, timestamps=0), now_ms()
+    if _is_archived(tx, session_id) == archived:  # somebody was faster, or it was deleted since
+        return
+    tx.defer(Q.set_archived, session=session_id, at=now if archived else None, now=now)
+    open_turn.record_event(tx, head, "archive" if archived else "unarchive", None, {})
+
+
+def _is_archived(tx: Tx, session_id: str) -> bool:
     stamps = rows.session_stamps.one(tx, session=session_id)
     if stamps is None:
         raise SessionNotFound(session_id)
     if stamps.deleted_at is not None:
         raise SessionDeleted(session_id)
-    if (stamps.archived_at is not None) == archived:
-        return
-    head, now = heads.lock(tx, session_id, timestamps=0), now_ms()
-    tx.defer(Q.set_archived, session=session_id, at=now if archived else None, now=now)
-    open_turn.record_event(tx, head, "archive" if archived else "unarchive", None, {})
+    return stamps.archived_at is not None
 
 
 def delete(tx: Tx, runtime: Runtime, session_id: str) -> None:
@@ -125,35 +191,3 @@ def _stamp(tx: Tx, session_id: str, at: int | None, now: int, text: str) -> None
     tx.defer(Q.set_deleted, session=session_id, at=at)
     tx.defer(Q.set_archived, session=session_id, at=at, now=now)
     tx.defer(Q.set_session_metadata, session=session_id, metadata=text, now=now)
-
-
-# ---------------------------------------------------------------- names
-
-
-def add_alias(
-    tx: Tx, _: Runtime, session_id: str, name: str, namespace: str, turn_id: str | None, reason: str | None
-) -> None:
-    sessions.require(tx, session_id)
-    if turn_id is not None and rows.parent_of.one(tx, turn=turn_id) is None:
-        raise TurnNotFound(turn_id)
-    if not name:
-        raise BadValue("a name cannot be empty")
-    added = tx.run(
-        Q.insert_alias,
-        namespace=namespace,
-        name=name,
-        session=session_id,
-        turn=turn_id,
-        now=now_ms(),
-        reason=reason,
-    )
-    if not added:
-        known = rows.alias.one(tx, namespace=namespace, name=name)
-        assert known is not None
-        if known != (session_id, turn_id):
-            raise AliasTaken(namespace, name, known.session_id)
-
-
-def remove_alias(tx: Tx, _: Runtime, session_id: str, name: str, namespace: str) -> None:
-    if not tx.run(Q.delete_alias, namespace=namespace, name=name, session=session_id):
-        raise SessionNotFound(name, f"no {namespace} of that name points here")

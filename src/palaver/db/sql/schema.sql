@@ -303,6 +303,7 @@ CREATE TABLE aliases (
     PRIMARY KEY (namespace, name)
 ) WITHOUT ROWID;
 CREATE INDEX aliases_by_session ON aliases (session_id);
+CREATE INDEX aliases_by_name ON aliases (name);
 
 -- Ids of other programs, and which of ours they are.
 CREATE TABLE foreign_ids (

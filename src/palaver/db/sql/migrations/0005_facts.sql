@@ -42,6 +42,8 @@ CREATE TABLE session_facts (
 
 CREATE INDEX session_facts_by_session ON session_facts (session_id, name);
 
+CREATE INDEX aliases_by_name ON aliases (name);
+
 CREATE TABLE usage (
     session_id    TEXT NOT NULL,
     n             INTEGER NOT NULL,

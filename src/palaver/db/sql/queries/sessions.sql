@@ -30,11 +30,15 @@ SELECT s.*, {marks} FROM session_rows s
  WHERE s.id = :session;
 
 -- snippet: page
--- Each list is driven by one index of the contract; the other filters are checked on the row.
+-- Each list is driven by one index; the other filters are checked on the row.
 s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
-   AND {wanted}
+   AND {is_listed}
 
--- snippet: wanted
+-- snippet: page_by_creation
+s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
+   AND {is_listed}
+
+-- snippet: is_listed
 s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
    AND (:waiting = 0 OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL
@@ -42,6 +46,13 @@ s.deleted_at IS NULL
 
 -- snippet: newest_first
 ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
+
+-- snippet: last_made_first
+ORDER BY s.created_at DESC, s.id DESC LIMIT :limit
+
+-- snippet: of_agent_and_workspace
+(CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
+   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
 
 -- name: list_recent
 SELECT s.*, {marks} FROM session_rows s
@@ -51,13 +62,9 @@ SELECT s.*, {marks} FROM session_rows s
 -- name: list_created
 -- By creation: a row never moves, so a page is never skipped or repeated while others write.
 SELECT s.*, {marks} FROM session_rows s
- WHERE s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
-   AND {wanted}
-   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
-   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
-   AND (CAST(:parent AS TEXT) IS NULL OR s.parent_id = :parent)
- ORDER BY s.created_at DESC, s.id DESC
- LIMIT :limit;
+ WHERE {page_by_creation}
+   AND {of_agent_and_workspace}
+ {last_made_first};
 
 -- name: list_by_agent
 SELECT s.*, {marks} FROM session_rows s
@@ -72,13 +79,32 @@ SELECT s.*, {marks} FROM session_rows s
    AND {page}
  {newest_first};
 
+-- snippet: children
+-- The sessions that came from one. Of those that other programs made only the contract's column tells; of ours it may
+-- name another one (a fork in which nothing was said: where the nearest question is).
+SELECT h.session_id AS id FROM heads h WHERE h.origin_id = :parent
+UNION ALL
+SELECT k.id FROM chat_sessions k LEFT JOIN heads h ON h.session_id = k.id
+ WHERE k.parent_id = :parent AND h.origin_id IS NULL
+
 -- name: list_by_parent
-SELECT s.*, {marks} FROM session_rows s
- WHERE s.parent_id = :parent
+-- Few, and sorted.
+-- plan: free
+SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
+ WHERE s.id = c.id
    AND {page}
-   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
-   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
+   AND {of_agent_and_workspace}
+   AND {has_facts}
  {newest_first};
+
+-- name: list_by_parent_created
+-- plan: free
+SELECT s.*, {marks} FROM ({children}) c CROSS JOIN session_rows s
+ WHERE s.id = c.id
+   AND {page_by_creation}
+   AND {of_agent_and_workspace}
+   AND {has_facts}
+ {last_made_first};
 
 -- name: list_deleted
 -- What was deleted, the last one first; a husk (revision 0) was on no list before. `delete` stamps the archive, too.
@@ -86,9 +112,9 @@ SELECT s.*, {marks} FROM session_rows s
  WHERE s.archived_at IS NOT NULL
    AND s.deleted_at <= :before_at AND (s.deleted_at < :before_at OR s.id < :before_id)
    AND s.revision > 0
-   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
-   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
-   AND (CAST(:parent AS TEXT) IS NULL OR s.parent_id = :parent)
+   AND {of_agent_and_workspace}
+   AND (CAST(:parent AS TEXT) IS NULL OR s.id IN ({children}))
+   AND {has_facts}
  ORDER BY s.deleted_at DESC, s.id DESC
  LIMIT :limit;
 
@@ -101,11 +127,7 @@ SELECT coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h
  WHERE s.id = :session;
 
 -- name: offspring_of
-SELECT h.session_id FROM heads h WHERE h.origin_id = :session
-UNION
-SELECT s.id FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
- WHERE s.parent_id = :session AND h.origin_id IS NULL
- ORDER BY 1;
+SELECT c.id FROM ({children}) c ORDER BY c.id;
 
 -- name: children_of
 -- The sessions that came from one: where their heads stand, and by which call of which turn they were spawned.
@@ -117,6 +139,14 @@ SELECT h.session_id, h.relation, h.turn_id, h.origin_turn, h.origin_call, s.agen
 -- name: session_stamps
 SELECT s.metadata_json, s.archived_at, h.deleted_at FROM chat_sessions s
   LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: session_columns
+-- What `update` may change of the row, and what goes into the rows of its facts.
+SELECT s.workspace_root, s.model_json, s.created_at, h.deleted_at FROM chat_sessions s
+  LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: set_workspace
+UPDATE chat_sessions SET workspace_root = :workspace, updated_at = greatest(updated_at, :now) WHERE id = :session;
 
 -- name: set_archived
 UPDATE chat_sessions SET archived_at = :at, updated_at = greatest(updated_at, :now) WHERE id = :session;
