@@ -50,7 +50,9 @@ def fill(store: palaver.Store) -> dict[str, str]:
 
 def _counted(store: palaver.Store) -> dict[str, str]:
     """Facts, tools, settings, usage by response, a summary, a queue, and an end."""
-    counted = store.sessions.create("coder", title="Counted")
+    counted = store.sessions.create(
+        "coder", title="Counted", source="cli", facts={"project": "palaver", "note": "a\nb"}
+    )
     tools = [{"name": "run", "input_schema": {"type": "object"}}, "read"]
     manner = {"role": "reviewer", "persona": "grumpy", "mode": "plan", "source_event": "push-1"}
     with counted.turn("how much?", tools=tools, settings={"temperature": 0.10}, **manner) as turn:
@@ -70,19 +72,8 @@ def _counted(store: palaver.Store) -> dict[str, str]:
     assert claimed is not None
     with claimed:
         answer(claimed, "fired answer")
-    add_facts(store.path, counted.id, source="cli", project="palaver")
     counted.end("all counted")
     return {"counted": counted.id}
-
-
-def add_facts(path: str, session_id: str, **facts: str) -> None:
-    db = apsw.Connection(path)
-    for name, value in facts.items():
-        db.execute(
-            "INSERT INTO session_facts SELECT ?, ?, created_at, id FROM chat_sessions WHERE id = ?",
-            (name, value, session_id),
-        )
-    db.close()
 
 
 def _siblings(main: palaver.Session) -> dict[str, str]:

@@ -116,6 +116,7 @@ CASES: list[Case] = [
         lambda r: r.plant.setattr(import_checks, "_prove_counts", nothing),
         forged("other tokens than its turn has"),
     ),
+    ("no names", lambda r: r.plant.setattr(import_checks, "prove_facts", nothing), forged("a name twice")),
     ("no facts", lambda r: r.plant.setattr(import_checks, "_check_fact", nothing), forged("a fact without a name")),
     ("no costs", lambda r: r.plant.setattr(import_checks, "_check_usage", nothing), forged("a negative cost")),
     ("no fold", lambda r: r.plant.setattr(import_checks, "_prove_open", nothing), an_open_turn_folds),

@@ -87,8 +87,8 @@ def test_usage_facts_and_bodies_come_along(source: Source, target: palaver.Store
     ]
     assert (here.info.end_reason, here.info.ended_at) == ("all counted", there.info.ended_at)
     assert here.info.last_message_at == there.info.last_message_at
-    facts = "SELECT name, value FROM session_facts WHERE session_id = ? ORDER BY 1"
-    assert query(target.path, facts, here.id) == [("project", "palaver"), ("source", "cli")]
+    assert here.facts == there.facts == {"note": "a\nb", "project": "palaver", "source": "cli"}
+    assert [info.id for info in target.sessions.list(project="palaver")] == [here.id]
     bodies = {kind: body for kind, body in query(target.path, "SELECT kind, body FROM bodies ORDER BY body DESC")}
     assert bodies["tools"] == '[{"name":"run","input_schema":{"type":"object"}},"read"]'
     assert query(target.path, "SELECT count(*) FROM bodies WHERE kind = 'settings'") == [(2,)]

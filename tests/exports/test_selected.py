@@ -72,7 +72,7 @@ def test_what_the_chosen_sessions_do_not_reach_stays_behind(scratch: Scratch) ->
     origin.alias("secret-alias")
     origin.add_usage({"inputTokens": 1}, source="secret")
     origin.end("a secret reason")
-    rich.add_facts(here.path, origin.id, secret="secret")
+    origin.update(facts={"secret": "secret"})
     data = export(here, [fork.id])
     assert b"shared" in data and b"of the fork" in data
     assert b"secret" not in data
@@ -120,7 +120,7 @@ def test_a_husk_brings_the_usage_and_the_settings_of_the_turns_it_holds(scratch:
 def test_usage_comes_along_when_a_husk_takes_in_more_and_when_it_is_completed(scratch: Scratch) -> None:
     here, there = scratch("here"), scratch("there")
     origin = counted_origin(here, 3)
-    rich.add_facts(here.path, origin.id, project="palaver")
+    origin.update(project="palaver")
     early, late = origin.fork(at=origin.path()[0].id), origin.fork(at=origin.path()[1].id)
     for fork, rows in ((early, 1), (late, 2)):
         assert take(there, export(here, [fork.id]))[1] == []

@@ -292,11 +292,6 @@ def test_a_dropped_space_is_gone_and_the_others_stay(dsn: str, db: psycopg.Conne
         assert list(store.sessions) == []
 
 
-def put_fact(db: psycopg.Connection[Row], schema: str, session_id: str) -> None:
-    row = f"SELECT 'project', 'palaver', created_at, id FROM {schema}.chat_sessions WHERE id = %s"
-    db.execute(f"INSERT INTO {schema}.session_facts {row}".encode(), (session_id,))
-
-
 def rows_of(db: psycopg.Connection[Row], space: str) -> dict[str, list[Row]]:
     """What no export holds whole: derived columns and tables, too."""
     tables = ("turns", "heads", "session_facts", "usage", "compactions", "bodies", "settings", "schema_migrations")
@@ -315,7 +310,7 @@ def test_a_copy_is_the_same_to_the_last_byte_and_then_goes_its_own_way(dsn: str,
         with session.turn("counted", tools=[{"name": "run"}], settings={"temperature": 0}) as turn:
             turn.usage(input=3, cost_usd=0.5, key="resp-1")
         session.enqueue("waits")
-        put_fact(db, schema_of(db, "one"), session.id)
+        session.update(project="palaver")
         before = exported(one)
         made = spaces.copy(db, "here", "one", "two")
         assert made in spaces.every(db)
@@ -324,6 +319,7 @@ def test_a_copy_is_the_same_to_the_last_byte_and_then_goes_its_own_way(dsn: str,
             there = two.sessions.find("name")
             assert [turn.digest for turn in there.tree()] == [turn.digest for turn in session.tree()]
             assert there.usage() == session.usage() and len(session.usage()) == 1
+            assert there.facts == {"project": "palaver"}
             assert rows_of(db, "two") == rows_of(db, "one")
             assert (two.verify(), len(two.sessions.match("Kept"))) == ([], 1)
             there.commit("only in the copy")

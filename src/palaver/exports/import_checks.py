@@ -10,7 +10,7 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from ..base import exact_json, ids
-from ..core import rows
+from ..core import rows, session_facts
 from ..core.turn import open_turn, seal
 from ..core.upkeep import records
 from ..core.upkeep.rules import Flaw, ReflogProof, Sums, TurnProof, prompt_fits, total_tokens
@@ -58,9 +58,7 @@ def check_row(table: Table, row: dict[str, Any]) -> None:
 
 
 def _check_fact(row: dict[str, Any]) -> None:
-    for column in ("name", "value"):
-        if not exact_json.check_name(f"the {column} of a fact", row[column]):
-            raise BadValue(f"a fact has a {column}")
+    session_facts.given("import", {}, {row["name"]: row["value"]})
 
 
 def _check_usage(row: dict[str, Any]) -> None:
@@ -83,6 +81,14 @@ def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], 
             _prove_head(tx, session_id)
         except BadValue as error:
             raise Rejected(first - 1, str(error)) from None
+
+
+def prove_facts(tx: Tx, session_id: str, given: Iterable[tuple[int, dict[str, Any]]]) -> None:
+    """A session has one fact of a name."""
+    for (twice,) in tx.all(Q.import_fact_twice, session=session_id):
+        for number, row in given:
+            if row["name"] == twice:
+                raise Rejected(number, f"the session has two facts of the name {twice!r:.60}")
 
 
 def prove_usage(tx: Tx, session_id: str, given: Iterable[tuple[int, dict[str, Any]]]) -> None:

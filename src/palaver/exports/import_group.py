@@ -96,6 +96,7 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
         _refuse_leftovers(tx, arrival, counts)
     if added:
         _derive(tx, arrival, mode)
+    import_checks.prove_facts(tx, arrival.session_id, arrival.rows(tables.FACTS))
     import_checks.prove_usage(tx, arrival.session_id, arrival.rows(tables.USAGE))
     import_checks.prove(tx, arrival.session_id, arrival.rows(tables.TURNS), arrival.first, own=mode != MERGE)
     return bool(added)

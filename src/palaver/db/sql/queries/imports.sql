@@ -156,6 +156,9 @@ SELECT session_id FROM chat_messages WHERE id = :id
 UNION ALL SELECT session_id FROM chat_parts WHERE id = :id
 UNION ALL SELECT session_id FROM turns WHERE id = :id;
 
+-- name: import_fact_twice
+SELECT name FROM session_facts WHERE session_id = :session GROUP BY name HAVING count(*) > 1 ORDER BY name LIMIT 1;
+
 -- name: import_key_twice
 -- A response that is counted twice: its later row.
 SELECT max(n) FROM usage WHERE session_id = :session AND key IS NOT NULL GROUP BY key HAVING count(*) > 1
