@@ -103,6 +103,13 @@ def test_the_pieces_of_a_broken_line_keep_their_colours() -> None:
     assert re.search(r"\x1b\[[0-9;]*m12345\x1b\[0m", shown)
 
 
+def test_a_list_keeps_its_numbers() -> None:
+    assert seen("3. three\n4. four") == " 3 three\n 4 four\n"
+    assert seen("3. three\n5. five") == "3. three\n5. five\n"
+    assert seen("1. one\n   - a\n   - b\n2. two").split() == ["1", "one", "•", "a", "•", "b", "2", "two"]
+    assert "7. seven" in seen("- outer\n  2. two\n  7. seven")
+
+
 def test_a_line_that_somebody_ended_is_a_line() -> None:
     assert seen("one\ntwo") == "one\ntwo\n"
 

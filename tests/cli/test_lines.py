@@ -115,6 +115,8 @@ def test_places_far_apart_are_told_apart_and_equal_texts_say_so() -> None:
     new = ["first", *old[1:-1], "last"]
     assert edits.diff("\n".join(old), "\n".join(new)).split("\n")[:7] == ["-0", "+first", " 1", " 2", " 3", "@@", " 26"]
     assert edits.diff("a", "a") == "(nothing changes)"
+    assert edits.diff("a", "a\n") == "(only the newline at the end is added)"
+    assert edits.diff("a\n", "a") == "(only the newline at the end is removed)"
     assert edits.diff("x\n" * 1_500, "y\n" * 1_500).startswith("-x\n-x\n")
 
 

@@ -77,3 +77,10 @@ def test_an_empty_variable_is_none(bare: Cli, filled: Path) -> None:
     shutil.copy(filled, bare.home / ".palaver" / "palaver.db")
     assert len(bare.json("ls", PALAVER_STORE="", PALAVER_HOME="", PALAVER_SPACE="")["sessions"]) == 2
     assert bare.ok("ls", PALAVER_STORE="") == bare.ok("ls")
+
+
+def test_a_number_that_is_none_or_out_of_bounds_is_told_what_is_wanted(cli: Cli) -> None:
+    for given in ("x", "0", "10001", "1.5"):
+        said = cli.refused("ls", "-n", given, code=2)
+        assert f"it takes a whole number from 1 to 10,000, not '{given}'" in said
+    assert "a whole number from 0 on, not 'x'" in cli.refused("tail", "@", "-n", "x", code=2)

@@ -132,3 +132,9 @@ def test_a_deleted_session_has_no_name_but_for_undo(cli: Cli) -> None:
         cli.refused("show", name, code=3)
     cli.ok("rm", "--undo", "ticket-7")
     assert cli.json("show", "ticket-7")["session"]["id"] == whole
+
+
+def test_the_name_that_was_nearly_typed_is_said(cli: Cli) -> None:
+    assert "(Fix the build) known as 'ticket-7'?" in cli.refused("show", "ticket-", code=3)
+    assert "(Fix the build) known as 'the-build'?" in cli.refused("show", "the-built", code=3)
+    assert "known as" not in cli.refused("show", "Fix the bui", code=3)

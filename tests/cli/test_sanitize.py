@@ -130,6 +130,18 @@ def test_what_an_encoding_cannot_say_is_escaped() -> None:
     assert sanitize.visible("né", encoding="latin-1") == "né"
 
 
+@pytest.mark.parametrize("selector", ["\ufe00", "\ufe0f", "\u180b", "\u180f", "\U000e0100", "\U000e01ef"])
+def test_a_text_cannot_hide_in_variation_selectors(selector: str) -> None:
+    assert sanitize.visible(f"a{selector}b") == f"a\\u{{{ord(selector):x}}}b"
+
+
+def test_an_emoji_keeps_the_selector_that_says_how_it_looks_and_one_only() -> None:
+    for emoji in ("\u2764\ufe0f", "\u2194\ufe0e", "1\ufe0f\u20e3"):
+        assert sanitize.visible(emoji) == emoji
+    assert sanitize.visible("\u2764\ufe0f\ufe0f") == "\u2764\ufe0f\\u{fe0f}"
+    assert sanitize.width("1\ufe0f\u20e3") == 1
+
+
 def test_widths_count_what_a_terminal_shows() -> None:
     assert sanitize.width("漢字") == 4
     assert sanitize.width("e\u0301") == 1

@@ -6,12 +6,15 @@ import csv
 import io
 import json
 import sqlite3
+from decimal import Decimal
 from pathlib import Path
 
 import pytest
 
 import palaver
 from palaver.cli.commands import sql
+from palaver.cli.commands.sql_output import show
+from palaver.cli.ui.screen import Screen
 
 from .run import Cli
 from .terminal import Terminal
@@ -99,6 +102,25 @@ def test_queries_come_from_a_pipe_too(cli: Cli) -> None:
     asked = "SELECT 1\n  AS a;\n\nSELECT 2 AS b;\n.tables\n"
     out = cli.ok("sql", stdin=asked)
     assert out.startswith("a\n1\nb\n2\n") and "chat_sessions\ttable\n" in out
+
+
+def test_a_pipe_may_ask_for_help_and_leave(cli: Cli) -> None:
+    out = cli.ok("sql", stdin=".help\nSELECT 1 AS a;\n.quit\nSELECT 2 AS b;\n")
+    assert out.startswith("help\nEnd a query with ;") and out.endswith("\na\n1\n")
+
+
+@pytest.mark.parametrize(
+    ("shape", "expected"),
+    [
+        ({"json": True, "csv": False}, '{"columns": ["o", "l"], "rows": [[{"a": [1, null]}, ["x", "2.5"]]]}\n'),
+        ({"json": False, "csv": True}, 'o,l\r\n"{""a"":[1,null]}","[""x"",""2.5""]"\r\n'),
+        ({"json": False, "csv": False}, 'o\tl\n{"a":[1,null]}\t["x","2.5"]\n'),
+    ],
+)
+def test_objects_and_arrays_of_a_server_are_json(shape: dict[str, bool], expected: str) -> None:
+    paper = io.StringIO()
+    show(Screen(paper), ["o", "l"], iter([({"a": [1, None]}, ["x", Decimal("2.5")])]), **shape)
+    assert paper.getvalue() == expected
 
 
 def test_the_prompt_has_a_history_and_survives_mistakes(cli: Cli) -> None:

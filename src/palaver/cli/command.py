@@ -19,6 +19,17 @@ from .ui.screen import Screen, say_aside
 Keys = dict[str, str]
 
 
+class Count(click.IntRange):
+    """A whole number within bounds; what is none is told so in a sentence."""
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
+        try:
+            return super().convert(value, param, ctx)
+        except click.BadParameter:
+            bounds = f" to {self.max:,}" if self.max is not None else " on"
+            self.fail(f"it takes a whole number from {self.min:,}{bounds}, not {value!r}", param, ctx)
+
+
 class Call:
     """One run of a command."""
 

@@ -73,7 +73,7 @@ def unknown_session(store: Store, name: str) -> str:
     recent = store.sessions.list(limit=_RECENT, archived=True).sessions
     near = _near(store, name, recent)
     if near:
-        return f"{unknown}; did you mean {listed(near)}?"
+        return f"{unknown}; did you mean {_shown(near)}?"
     return f"{unknown}; " + (f"the latest: {listed(recent[:3])}" if recent else "the store is empty")
 
 
@@ -86,15 +86,21 @@ def _nothing_there(store: Store) -> str:
     return "there is no session in this store yet"
 
 
-def _near(store: Store, name: str, recent: list[SessionInfo]) -> list[SessionInfo]:
-    """Sessions with the name inside one of theirs; failing these, with a name that is alike."""
-    by_name: dict[str, list[SessionInfo]] = {}
+Named = tuple[str, SessionInfo]  # a session by one of its names
+
+
+def _near(store: Store, name: str, recent: list[SessionInfo]) -> list[Named]:
+    """Sessions with the name inside one of theirs; failing these, with a name that is alike. And by which name."""
+    by_name: dict[str, list[Named]] = {}
     for place, info in enumerate(recent):
         for one in _names(store, info, with_aliases=place < _NAMED):
-            by_name.setdefault(one.lower(), []).append(info)
+            by_name.setdefault(one.lower(), []).append((one, info))
     inside = [one for one in by_name if len(name) > 2 and name.lower() in one]
-    found = (info for one in inside or _close(name.lower(), by_name) for info in by_name[one])
-    return list({info.id: info for info in found}.values())
+    found: dict[str, Named] = {}
+    for one in inside or _close(name.lower(), by_name):
+        for named in by_name[one]:
+            found.setdefault(named[1].id, named)
+    return list(found.values())
 
 
 def _names(store: Store, info: SessionInfo, *, with_aliases: bool) -> Iterator[str]:
@@ -110,11 +116,22 @@ def _close(name: str, names: Iterable[str]) -> list[str]:
 
 
 def listed(found: Iterable[SessionInfo]) -> str:
-    several = list(found)
-    shown = [f"{one.id} ({_label(one)})" for one in several[:5]]
-    return ", ".join(shown) + (", …" if len(several) > len(shown) else "")
+    return _shown([(one.id, one) for one in found])
+
+
+def _shown(found: list[Named]) -> str:
+    shown = [f"{one.id} ({_label(one)})" + _known_as(name, one) for name, one in found[:5]]
+    return ", ".join(shown) + (", …" if len(found) > len(shown) else "")
+
+
+def _known_as(name: str, info: SessionInfo) -> str:
+    """The name that was meant, where neither its id nor its title says it."""
+    return "" if name in info.id or name == info.title else f" known as {_cut(name)!r}"
 
 
 def _label(info: SessionInfo) -> str:
-    label = info.title or info.preview or info.agent
-    return label if len(label) <= 40 else label[:39] + "…"
+    return _cut(info.title or info.preview or info.agent)
+
+
+def _cut(text: str) -> str:
+    return text if len(text) <= 40 else text[:39] + "…"

@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from .. import resolve
-from ..command import Call, command, session_argument
+from ..command import Call, Count, command, session_argument
 from ..exits import USAGE, Stop
 from ..ui.blocks import Block, Reader
 from ..ui.format import count, short
@@ -28,7 +28,7 @@ from ..values import session_json
 @session_argument()
 @click.argument("summary")
 @click.option("--keep-from", metavar="TURN", help="The first turn that a model still sees as it was.")
-@click.option("--keep", type=click.IntRange(0), help="How many of the last turns a model still sees as they were.")
+@click.option("--keep", type=Count(0), help="How many of the last turns a model still sees as they were.")
 def compact(call: Call, session: str, summary: str, keep_from: str | None, keep: int | None) -> None:
     """Let a summary stand for what was said before.
 

@@ -7,7 +7,7 @@ import click
 from palaver import SessionInfo
 
 from .. import resolve
-from ..command import Call, SessionName, command
+from ..command import Call, Count, SessionName, command
 from ..ui.facts import model_id
 from ..ui.listing import Listed, print_list
 from ..values import session_json
@@ -28,7 +28,7 @@ from ..values import session_json
 @click.option("--parent", type=SessionName(), metavar="SESSION", help="Only sessions that came from this one.")
 @click.option("-a", "--all", "archived", is_flag=True, help="Archived ones too.")
 @click.option("--waiting", is_flag=True, help="Only sessions in which a turn waits for an answer.")
-@click.option("-n", "--limit", type=click.IntRange(1, 10_000), default=50, show_default=True, help="How many.")
+@click.option("-n", "--limit", type=Count(1, 10_000), default=50, show_default=True, help="How many.")
 @click.option("--after", metavar="CURSOR", help="Go on from where the page before ended.")
 def ls(
     call: Call,

@@ -22,8 +22,11 @@ from .sql_output import show
 _TABLES = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
 _SCHEMA = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
 _HELP = "End a query with ; — .tables and .schema show what there is, .quit leaves."
-_DOT = {".tables": _TABLES, ".schema": _SCHEMA}
+_HELP_QUERY = f"SELECT '{_HELP}' AS help"
+_QUIT = (".quit", ".exit", "quit", "exit")
+_DOT = {".tables": _TABLES, ".schema": _SCHEMA, ".help": _HELP_QUERY}
 _DOT_SERVER = {
+    ".help": _HELP_QUERY,
     ".tables": "SELECT table_name AS name, CASE table_type WHEN 'VIEW' THEN 'view' ELSE 'table' END AS type"
     " FROM information_schema.tables WHERE table_schema = current_schema() ORDER BY 1",
     ".schema": "SELECT table_name, column_name, data_type, is_nullable FROM information_schema.columns"
@@ -114,7 +117,7 @@ def _prompt(call: Call, store: Store, *, csv: bool) -> None:
 
 
 def _typed(held: list[str]) -> Iterator[str]:
-    """Lines as they are typed; Ctrl-C drops what was typed, Ctrl-D or .quit ends. `held`: lines that go on here."""
+    """Lines as they are typed; Ctrl-C drops what was typed, Ctrl-D ends. `held`: lines that go on here."""
     while True:
         try:
             line = input(_GOES_ON if held else _FIRST)
@@ -125,19 +128,16 @@ def _typed(held: list[str]) -> Iterator[str]:
         except EOFError:
             print()
             return
-        if line.strip() in (".quit", ".exit", "quit", "exit"):
-            return
-        yield _HELP_QUERY if line.strip() == ".help" else line
-
-
-_HELP_QUERY = f"SELECT '{_HELP}' AS help;"
+        yield line
 
 
 def _statements(lines: Iterator[str], held: list[str] | None = None) -> Iterator[str]:
-    """Lines joined up to a semicolon at the end of one; dot words are whole by themselves. `held`: those that wait for
-    the rest."""
+    """Lines joined up to a semicolon at the end of one; dot words are whole by themselves, and .quit ends it. `held`:
+    those that wait for the rest."""
     held = [] if held is None else held
     for line in lines:
+        if line.strip() in _QUIT:
+            return
         if line.strip() or held:
             held.append(line.rstrip("\n"))
         if held and (line.rstrip().endswith(";") or held[0].strip() in _DOT):

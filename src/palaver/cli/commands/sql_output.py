@@ -10,6 +10,7 @@ from itertools import chain, islice
 from typing import Any
 
 from palaver import PalaverError
+from palaver.base import exact_json
 
 from ..ui import sanitize
 from ..ui.jsontext import as_json
@@ -46,6 +47,10 @@ def _print_json(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None
 def _json_value(value: Any) -> Any:
     if isinstance(value, bytes):
         return {"hex": value.hex()}
+    if isinstance(value, dict):  # jsonb of Postgres, and its arrays
+        return {key: _json_value(one) for key, one in value.items()}
+    if isinstance(value, list):
+        return [_json_value(one) for one in value]
     if isinstance(value, Decimal) and value.is_finite() and value == int(value):
         return int(value)  # what Postgres makes of a sum
     is_plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
@@ -62,7 +67,7 @@ def _field(screen: Screen, value: Any) -> str:
     """A value as a field: in quotes where it has to be, and an empty text, too, which is not NULL."""
     if value is None:
         return ""
-    text = f"x'{value.hex()}'" if isinstance(value, bytes) else str(value)
+    text = _as_text(value)
     text = screen.sanitized(text, lines=True) if screen.tty else text
     return '"' + text.replace('"', '""') + '"' if not text or _QUOTED.search(text) else text
 
@@ -96,4 +101,10 @@ def _row(screen: Screen, cells: list[str], widths: list[int]) -> str:
 def _cell(screen: Screen, value: Any) -> str:
     if value is None:
         return "NULL"
-    return f"x'{value.hex()}'" if isinstance(value, bytes) else screen.sanitized(value)
+    return screen.sanitized(_as_text(value))
+
+
+def _as_text(value: Any) -> str:
+    if isinstance(value, dict | list):
+        return exact_json.dump(_json_value(value))
+    return f"x'{value.hex()}'" if isinstance(value, bytes) else str(value)

@@ -16,7 +16,7 @@ from palaver import Event, Session, Store, StoredMessage
 from palaver.base import address
 from palaver.db.sqlite import owner_files
 
-from ..command import Call, command, session_argument
+from ..command import Call, Count, command, session_argument
 from ..ui.jsontext import as_json
 from ..ui.live import Live
 from ..ui.render import Renderer
@@ -41,7 +41,7 @@ _ENDED = ("seal", "recover", "stray", "delete", "wait")
 )
 @session_argument()
 @click.option("-f", "--follow", is_flag=True, help="Go on after the turn ends, until Ctrl-C.")
-@click.option("-n", "--messages", "last", type=click.IntRange(0), default=4, show_default=True, help="Messages first.")
+@click.option("-n", "--messages", "last", type=Count(0), default=4, show_default=True, help="Messages first.")
 def tail(call: Call, session: str, follow: bool, last: int) -> None:
     """Read the end of a session, and follow what is being written.
 

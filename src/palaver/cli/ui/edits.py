@@ -69,7 +69,14 @@ def diff(old: str, new: str) -> str:
 
     lines = list(unified_diff(before, after, lineterm=""))[2:]
     marked = [_HUNK if line.startswith(_HUNK) else line for line in lines]  # the numbers would count from the snippet
-    return "\n".join(marked[1:]) or "(nothing changes)"
+    return "\n".join(marked[1:]) or _unseen(old, new)
+
+
+def _unseen(old: str, new: str) -> str:
+    """What differs between texts of the same lines."""
+    if old == new:
+        return "(nothing changes)"
+    return f"(only the newline at the end is {'added' if len(new) > len(old) else 'removed'})"
 
 
 def _lines(text: str) -> list[str]:

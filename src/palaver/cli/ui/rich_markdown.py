@@ -119,7 +119,24 @@ def _fits(block: list[Token], columns: int) -> bool:
     cells = sum(token.type == "th_open" for token in block)
     kinds = pairwise(token.type for token in block)
     is_empty = any(after == before.replace("_open", "_close") for before, after in kinds)  # of which nothing is drawn
-    return deepest <= min(_DEEPEST, columns // _LEVEL) and cells * _COLUMN <= columns and not is_empty
+    return (
+        deepest <= min(_DEEPEST, columns // _LEVEL) and cells * _COLUMN <= columns and not is_empty and _counts(block)
+    )
+
+
+def _counts(block: list[Token]) -> bool:
+    """Whether every list is numbered as it is drawn, one after the other."""
+    expected: list[int] = []
+    for token in block:
+        if token.type == "ordered_list_open":
+            expected.append(int(token.attrs.get("start", 1)))
+        elif token.type == "ordered_list_close":
+            expected.pop()
+        elif token.type == "list_item_open" and token.info:
+            if int(token.info) != expected[-1]:
+                return False
+            expected[-1] += 1
+    return True
 
 
 def _letters(text: str) -> Counter[str]:

@@ -9,9 +9,15 @@ from __future__ import annotations
 
 import re
 import unicodedata
+from itertools import pairwise
 
 _ACTING = frozenset(("Cc", "Cf", "Zl", "Zp", "Cs"))
-_BLANK = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0")  # printable by name, yet nothing to see
+_BLANK = frozenset(  # printable by name, yet nothing to see; many are variation selectors, in which a text can hide
+    "\u034f\u115f\u1160\u17b4\u17b5\u2800\u3164\uffa0\u180b\u180c\u180d\u180f"
+    + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
+)
+_OF_EMOJI = "\ufe0e\ufe0f"  # selectors that say how the emoji before them looks
+_EMOJI = re.compile("[0-9#*\u203c\u2049\u2139\u3030\U0001f3fb-\U0001f3ff]")  # besides symbols
 _BLANKS = re.compile("[" + "".join(sorted(_BLANK)) + "]")
 _CUT = 2  # columns that wide characters take
 
@@ -21,11 +27,14 @@ def visible(text: str, *, lines: bool = False, encoding: str = "utf-8") -> str:
     if not (text.isprintable() and _BLANKS.search(text) is None):
         kept = "\n\t" if lines else ""
         pictures = encoding == "utf-8"
-        text = "".join(c if c in kept or not _acts(c) else _picture(c, pictures) for c in text)
+        seen = pairwise("\n" + text)
+        text = "".join(c if c in kept or not _acts(c, before) else _picture(c, pictures) for before, c in seen)
     return text if encoding == "utf-8" else _escaped(text, encoding)
 
 
-def _acts(character: str) -> bool:
+def _acts(character: str, before: str) -> bool:
+    if character in _OF_EMOJI and (unicodedata.category(before) in ("So", "Sm") or _EMOJI.match(before)):
+        return False
     return character in _BLANK or unicodedata.category(character) in _ACTING
 
 
@@ -61,7 +70,7 @@ def width(text: str) -> int:
 
 
 def _columns(character: str) -> int:
-    if unicodedata.combining(character):
+    if unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return _CUT if unicodedata.east_asian_width(character) in "WF" else 1
 
