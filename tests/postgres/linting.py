@@ -52,6 +52,7 @@ def calls_a_function_that_is_not_immutable(text: str) -> bool:
 def _without_names(text: str) -> str:
     """What stands before a list of columns is a table, an index, or a query with a name."""
     table = r"create (?:unique )?index \w+ on|insert into|create table|references"
+    text = re.sub(r"\), \w+ ?\((?=[^()]*\) as)", "), (", text)
     return re.sub(rf"\b({table}|with recursive|with|as) \w+ ?\(", r"\1 (", text)
 
 
@@ -66,7 +67,11 @@ def has_several_statements(text: str) -> bool:
 
 RULES: dict[str, Check] = {
     "one statement each": has_several_statements,
-    "no triggers": has(r"\btrigger\b", r"\bcreate (or replace )?(function|procedure|rule)\b", r"\bdo \$"),
+    "no triggers": has(
+        r"\b(create|drop|alter) (or replace )?(constraint )?trigger\b",
+        r"\bcreate (or replace )?(function|procedure|rule)\b",
+        r"\bdo \$",
+    ),
     "no MERGE": has(r"\bmerge into\b"),
     "no CYCLE or SEARCH": has(r"\)\s*cycle\b", r"\)\s*search (depth|breadth) first\b"),
     "no subquery in VALUES": has(r"\bvalues\s*\((?:[^()]|\([^()]*\))*\(\s*select\b"),

@@ -15,7 +15,7 @@ import palaver
 from palaver.db.postgres import dialect
 from palaver.db.postgres.engine import PostgresDatabase
 from palaver.db.postgres.settings import Settings
-from palaver.db.queries import Q, Queries, Query
+from palaver.db.queries import Q, Queries, Query, of_engine
 from palaver.db.schema import migrations, statements
 from palaver.db.schema import text as schema_text
 
@@ -30,7 +30,7 @@ OURS = [query for query in Q if "SQLite only" not in query.body]
 def written() -> Iterator[tuple[str, str]]:
     """(where, statement) of all SQL there is, as written and as Postgres gets it."""
     for query in Q:
-        yield f"{query.name}, as written", query.body.replace("-- postgres: ", "")
+        yield f"{query.name}, as written", of_engine("postgres", query.body) or ""
         yield f"{query.name}, on Postgres", dialect.translate(query).text
     yield "the lock of a head", dialect.LOCK
     for parts in (False, True):  # they name their own space

@@ -172,7 +172,7 @@ def begin(
 
 def tools_in(messages: Sequence[NewMessage]) -> Tools:
     """The tool calls of messages that come whole."""
-    states = [part.tool_state for message in messages for part in message.parts if part.tool_call_id is not None]
+    states = [part.tool_state for message in messages for part in message.parts if part.tool_state is not None]
     return Tools(len(states), sum(state in FINAL for state in states)) if states else NO_TOOLS
 
 

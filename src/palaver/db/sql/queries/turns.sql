@@ -98,7 +98,7 @@ SELECT t.jump, j.depth FROM turns t LEFT JOIN turns j ON j.id = t.jump WHERE t.i
 SELECT count(*), coalesce(sum(CASE WHEN p.tool_state IN ('output-available', 'output-error', 'output-denied')
                               THEN 1 ELSE 0 END), 0)
   FROM turn_entries e JOIN chat_parts p ON p.id = e.ref
- WHERE e.turn_id = :turn AND e.kind = 'part' AND p.tool_call_id IS NOT NULL;
+ WHERE e.turn_id = :turn AND e.kind = 'part' AND p.tool_state IS NOT NULL;
 
 -- name: open_turn
 SELECT session_id, id, begin_seq, response_id, status, facts_json FROM turns WHERE id = :turn AND sealed_at IS NULL;

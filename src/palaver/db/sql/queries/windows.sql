@@ -136,8 +136,8 @@ WITH RECURSIVE path (id, parent_id, depth) AS (
 
 -- snippet: between_lines
 -- From the first line, in the turn at that depth, to before the last one, in the turn that it began with.
-e.turn_id = path.id AND e.seq >= CASE path.depth WHEN :depth THEN :first ELSE 0 END
-   AND e.seq < CASE path.id WHEN :turn THEN :last ELSE :far END
+e.turn_id = path.id AND e.seq >= CASE path.depth WHEN :depth THEN CAST(:first AS INTEGER) ELSE 0 END
+   AND e.seq < CASE path.id WHEN :turn THEN CAST(:last AS INTEGER) ELSE CAST(:far AS INTEGER) END
 
 -- name: rows_of_window
 -- As `path_rows`.
