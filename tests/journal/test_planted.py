@@ -31,6 +31,7 @@ SHOWN_BY = {
     "set_message_metadata": "rewind_undo_redo",
     "restamp_message": "queue",
     "set_permissions": "permissions",
+    "set_workspace": "update",
     "import_session": "take_in_an_export",
     "import_message": "take_in_an_export",
     "import_part": "take_in_an_export",

@@ -202,6 +202,7 @@ def _title(store: palaver.Store, session: palaver.Session) -> None:
 
 WRITING: dict[str, Verb] = {
     "turn": lambda store, session: session.turn("x"),
+    "update": lambda store, session: session.update(project="x"),
     "resolve": lambda store, session: session.resolve("c-1", approved=True),
     "stop": lambda store, session: session.stop(),
     "end": lambda store, session: session.end(),
@@ -246,7 +247,7 @@ READING = {
     *("history", "cursor", "events", "follow", "path", "tree", "strays", "waiting", "live", "messages_of"),
     *("ancestors", "descendants", "aliases", "queue", "permissions", "context", "model_messages", "get", "find"),
     *("match", "list", "evaluate", "find_foreign_id", "system_prompt", "abandoned", "close", "owner", "track"),
-    *("usage", "context_tokens", "body", "open_turn"),
+    *("usage", "context_tokens", "body", "open_turn", "parts", "turn_of", "facts"),
 }
 
 

@@ -606,7 +606,7 @@ def shown(value: Any) -> Any:
 
 
 VERBS: dict[Callable[[Player], Any], int] = {
-    Player._create: 2, Player._fork: 4, Player._materialise: 1, Player._title: 1, Player._alias: 3,
+    Player._create: 2, Player._fork: 4, Player._materialise: 1, Player._title: 1, Player._alias: 5,
     Player._unalias: 2, Player._archive: 2, Player._delete: 2, Player._commit: 8, Player._begin: 5,
     Player._regenerate: 3, Player._edit: 2, Player._write: 14, Player._write_wrongly: 3, Player._usage: 3,
     Player._seal: 6, Player._wait: 2, Player._resume: 4, Player._resolve: 4, Player._rewind: 3, Player._undo: 3,

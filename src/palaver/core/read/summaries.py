@@ -31,12 +31,12 @@ COLUMN = {"metadata": "metadata_json"}  # where its name is another
 
 
 def columns(data: Any) -> dict[str, Any]:
-    """The fields as the table `compactions` has them; the part is the truth."""
+    """The fields as the table `compactions` has them; the part is the truth. No column of a server holds a NUL."""
     texts = {name: data.get(name) if isinstance(data.get(name), str) else None for name in TEXTS}
     counts = {name: data.get(name) if type(data.get(name)) is int else None for name in COUNTS}
     about = data.get("metadata")
     return {
-        "summary": data["summary"] if isinstance(data.get("summary"), str) else "",
+        "summary": data["summary"].replace("\0", "␀") if isinstance(data.get("summary"), str) else "",
         "compaction_type": data["compaction_type"] if isinstance(data.get("compaction_type"), str) else "summary",
         "metadata": None if about is None else exact_json.encode(about),
         **texts,
