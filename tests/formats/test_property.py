@@ -25,7 +25,7 @@ FOREIGN = {"openai": strategies.chats(), "openai-responses": strategies.items(),
 
 def examples(count: int, *, long: bool = False) -> Callable[[Test], Test]:
     return settings(
-        max_examples=count * 20 if long else count,
+        max_examples=count * 10 if long else count,
         derandomize=not long,
         database=None,
         deadline=None,
