@@ -1,0 +1,4 @@
+"""Items of OpenAI's Responses API."""
+
+from .reading import read as read
+from .writing import write as write
