@@ -123,7 +123,7 @@ def fold(text: str) -> str:
     if not _may_join().search(text):
         return text.translate(_folded)  # each character by itself: NFKC looks at nothing else then
     text = normalize("NFKC", _UNSEEN_ONE.sub("", text))
-    return _dropped().sub("", text.translate(_folded))
+    return normalize("NFC", _dropped().sub("", text.translate(_folded)))  # again: what was between may be gone
 
 
 def fold_text(text: str) -> str:
@@ -148,9 +148,9 @@ def _fold_character(character: str) -> str:
     folded, before = character, ""
     while folded != before:
         before = folded
-        plain = "".join(map(_without_accents, normalize("NFKC", folded)))
+        plain = _dropped().sub("", "".join(map(_without_accents, normalize("NFKC", folded))))
         folded = normalize("NFKC", plain.casefold().translate(_PLAIN))
-    return _dropped().sub("", folded)
+    return folded
 
 
 def _without_accents(character: str) -> str:

@@ -46,7 +46,7 @@ def snippet(tree: Node | None, text: str, *, size: int = SIZE) -> Snippet:
     start, end = _cut_out(folded, _best(places, size), size)
     shown = (each for each in places if each.start < end and each.end > start)
     marks = _merged(place(max(start, each.start), min(end, each.end)) for each in shown)
-    line, marks = _line(reading.origins.text, place(start, end) if end else (0, 0), marks)
+    line, marks = _line(reading.origins.text, place(start, end) if start < end else (0, 0), marks)
     before, after = "…" if folded[:start].strip() else "", "…" if folded[end:].strip() else ""
     return Snippet(before + line + after, [(first + len(before), last + len(before)) for first, last in marks])
 
@@ -144,7 +144,8 @@ def _take_away(counts: dict[int, int], key: int) -> None:
 
 def _cut_out(folded: str, best: tuple[int, int] | None, size: int) -> tuple[int, int]:
     """The best stretch with what is around it, at borders of words where they are near."""
-    first, last = best or (0, 0)
+    indent = len(folded) - len(folded.lstrip())
+    first, last = best or (indent, indent)
     last = min(last, first + size)
     end = min(len(folded), max(0, first - (size - last + first) // 2) + size)
     start = max(0, end - size)
