@@ -8,21 +8,25 @@ import signal
 import subprocess
 import sys
 import tempfile
+from collections.abc import Iterator
 
 import agent_loop
+from agent_loop import Json
 
 import palaver
 
 PATH = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
 
 
-def clean():
+def clean() -> str:
     with open(f"{PATH}.ran", "a") as log:
         log.write("clean\n")
     return "2 files removed"
 
 
-def model(messages):  # it is killed half-way; where the last word is half a sentence of its own, it finishes that
+def model(
+    messages: list[Json],
+) -> Iterator[Json]:  # it is killed half-way; where the last word is half a sentence of its own, it finishes that
     half = messages[-1]["role"] == "assistant"
     for chunk in agent_loop.model(messages):
         yield chunk | {"delta": "are gone." if half else "Two files "} if "delta" in chunk else chunk
@@ -30,7 +34,7 @@ def model(messages):  # it is killed half-way; where the last word is half a sen
             os.kill(os.getpid(), signal.SIGKILL)
 
 
-def begin(session, step):
+def begin(session: palaver.Session, step: str) -> palaver.Turn:
     if step == "ask":
         return session.turn("Clean up.")
     if step == "approve":

@@ -2,13 +2,16 @@
 
 import sys
 import tempfile
+from collections.abc import Callable, Iterator
+from typing import Any
 
 import palaver
 
-TOOLS = {"tool-look": lambda: ["a.o", "b.o"], "tool-clean": lambda: "2 files removed"}
+Json = dict[str, Any]
+TOOLS: dict[str, Callable[..., object]] = {"tool-look": lambda: ["a.o", "b.o"], "tool-clean": lambda: "2 files removed"}
 
 
-def model(messages):  # stands for a model that looks, cleans and tells
+def model(messages: list[Json]) -> Iterator[Json]:  # stands for a model that looks, cleans and tells
     results = sum(message["role"] == "tool" for message in messages)
     yield {"type": "start-step"}
     if results < 2:
@@ -21,11 +24,11 @@ def model(messages):  # stands for a model that looks, cleans and tells
     yield {"type": "finish-step"}
 
 
-def calls(turn, *states):
+def calls(turn: palaver.Turn, *states: str) -> list[Json]:
     return [part for part in turn.message()["parts"] if part.get("state") in states]
 
 
-def settle(call):
+def settle(call: Json) -> Json:
     call_id = call["toolCallId"]
     if call["type"] == "tool-clean" and "approval" not in call:
         return {"type": "tool-approval-request", "approvalId": f"may-{call_id}", "toolCallId": call_id}
@@ -35,7 +38,7 @@ def settle(call):
     return {"type": "tool-output-available", "toolCallId": call_id, "output": tool(**call["input"])}
 
 
-def go_on(turn, model=model):
+def go_on(turn: palaver.Turn, model: Callable[[list[Json]], Iterator[Json]] = model) -> None:
     while True:
         for call in calls(turn, "input-available", "approval-responded"):
             turn.write(settle(call))

@@ -6,11 +6,12 @@ python examples/record_a_stream.py [talks.db]
 import sys
 import tempfile
 from collections.abc import Iterator
+from typing import Any
 
 import palaver
 
 
-def model(question: str) -> Iterator[dict]:
+def model(question: str) -> Iterator[dict[str, Any]]:
     """Stands for a model: any source of AI SDK UI-message chunks will do."""
     yield {"type": "start"}
     yield {"type": "start-step"}

@@ -6,11 +6,12 @@ python examples/record_with_asyncio.py [talks.db]
 import asyncio
 import sys
 import tempfile
+from collections.abc import AsyncIterator
 
 from palaver import aio
 
 
-async def model():
+async def model() -> AsyncIterator[dict[str, str]]:
     yield {"type": "start"}
     yield {"type": "text-start", "id": "t"}
     for word in ["Every", "word", "is", "kept", "."]:

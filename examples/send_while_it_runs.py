@@ -22,8 +22,8 @@ with palaver.open(path) as store:
                 {"type": "text-end", "id": "t"},
             ]
         )
-    while (turn := session.claim()) is not None:  # of many who claim, one gets it
-        with turn:
+    while (claimed := session.claim()) is not None:  # of many who claim, one gets it
+        with claimed as turn:
             turn.append([{"type": "start"}, {"type": "text-start", "id": "t"}])
             turn.write({"type": "text-delta", "id": "t", "delta": "They pass."})
     session.compact("The build was fixed.", keep_from=session.path()[-1])

@@ -23,9 +23,8 @@ with palaver.open(path) as store:
         there.seal()
     except palaver.HeadConflict as conflict:
         print("expected revision", conflict.expected, "found", conflict.actual)
-        rescued = session.fork(at=conflict.stray)
-    print("session", texts(session))
-    print("rescued", texts(rescued))
+        print("session", texts(session))
+        print("rescued", texts(session.fork(at=conflict.stray)))
 
     seen = session.revision
     session.commit("somebody else was faster")

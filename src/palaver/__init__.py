@@ -15,6 +15,7 @@ TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` st
 if TYPE_CHECKING:
     from typing import Any
 
+    from .aisdk.budget import Context as Context
     from .aisdk.folding import fold as fold
     from .base.exact_json import Raw as Raw
     from .copying import CopyProblem as CopyProblem, CopyReport as CopyReport, copy as copy
@@ -25,6 +26,7 @@ if TYPE_CHECKING:
         BadValue as BadValue,
         ChunkError as ChunkError,
         ChunkGap as ChunkGap,
+        ContextTooLarge as ContextTooLarge,
         HeadConflict as HeadConflict,
         MessageCancelled as MessageCancelled,
         MessageFired as MessageFired,
@@ -41,6 +43,7 @@ if TYPE_CHECKING:
         SchemaTooNew as SchemaTooNew,
         SessionArchived as SessionArchived,
         SessionDeleted as SessionDeleted,
+        SessionExists as SessionExists,
         SessionNotFound as SessionNotFound,
         StoreBusy as StoreBusy,
         StoreClosed as StoreClosed,
@@ -75,6 +78,7 @@ if TYPE_CHECKING:
     from .opening import open as open
     from .permissions import Answer as Answer
     from .session import Moment as Moment, Session as Session, StoredMessage as StoredMessage
+    from .session_rules import SessionRules as SessionRules
     from .sessions import Sessions as Sessions
     from .store import Store as Store
     from .tool_call import ToolCall as ToolCall
@@ -90,19 +94,21 @@ _HOMES = {
     "copying": "CopyProblem CopyReport copy",
     "directory": "Migrated SpaceInfo Spaces spaces",
     "errors": (
-        "AliasTaken BadRule BadValue ChunkError ChunkGap HeadConflict "
+        "AliasTaken BadRule BadValue ChunkError ChunkGap ContextTooLarge HeadConflict "
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
-        "SessionArchived SessionDeleted SessionNotFound StoreBusy StoreClosed StoreCorrupt "
+        "SessionArchived SessionDeleted SessionExists SessionNotFound StoreBusy StoreClosed StoreCorrupt "
         "StoreError StoreFull StoreGone StoreReadOnly StoreTimeout StoreUnavailable TooManyFiles TriggerConflict "
         "TriggerFired TurnNotFound TurnSealed TurnUnsealable TurnWaiting UnsafeFileSystem UsageConflict"
     ),
+    "aisdk.budget": "Context",
     "aisdk.folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage",
     "permissions": "Answer",
     "tool_call": "ToolCall",
     "turn": "Turn",
     "session": "Moment Session StoredMessage",
+    "session_rules": "SessionRules",
     "store": "Store",
     "sessions": "Sessions",
     "opening": "open",

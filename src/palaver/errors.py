@@ -58,6 +58,12 @@ class BadValue(PalaverError, ValueError):
     """A value cannot be stored so that it comes back exactly as given."""
 
 
+class SessionExists(BadValue):
+    def __init__(self, session_id: str) -> None:
+        super().__init__(f"session {session_id} exists already; get() opens it, get_or_create() either way")
+        self.session_id = session_id
+
+
 class ReservedKey(BadValue):
     def __init__(self, key: str) -> None:
         super().__init__(f"metadata key {key!r} belongs to the store; leave it out")
@@ -76,14 +82,14 @@ class ChunkError(PalaverError, ValueError):
         reason: str,
         *,
         chunk_index: int = -1,
-        message: Any = None,
+        message: dict[str, object] | None = None,
         chunk_type: str | None = None,
         chunk_id: str | None = None,
     ) -> None:
         super().__init__(reason)
         self.reason = reason
         self.chunk_index = chunk_index
-        self.message = message
+        self.message: Any = message
         self.chunk_type = chunk_type
         self.chunk_id = chunk_id
 
@@ -110,6 +116,18 @@ class MessageNotFound(NotFound):
 
 class Refused(PalaverError):
     """The request is clear, but the session or turn is not in a state that allows it."""
+
+
+class ContextTooLarge(Refused):
+    """Not even the newest exchange fits into the budget."""
+
+    def __init__(self, max_tokens: int, needed: int) -> None:
+        super().__init__(
+            f"the system prompt, the summary, the newest question and the last step need {needed:,} tokens, and "
+            f"max_tokens is {max_tokens:,}; give it more room, or prune() and compact() first"
+        )
+        self.max_tokens = max_tokens
+        self.needed = needed
 
 
 class SessionArchived(Refused):

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 import msgspec
@@ -98,11 +98,29 @@ class SessionInfo(msgspec.Struct, frozen=True):
     live: int = 0
 
 
-class Page(msgspec.Struct, frozen=True):
-    """Part of a list. `next` is the cursor of the rest, None at the end."""
+class Page:
+    """Part of a list: its `sessions`, and `next`, the cursor of the rest (None at the end). Going through it goes on
+    with the pages that follow, each read when it is reached."""
 
-    sessions: list[SessionInfo]
-    next: str | None
+    __slots__ = ("_follow", "next", "sessions")
+
+    def __init__(
+        self, sessions: list[SessionInfo], next: str | None, follow: Callable[[str], Page] | None = None
+    ) -> None:
+        self.sessions = sessions
+        self.next = next
+        self._follow = follow
+
+    def __iter__(self) -> Iterator[SessionInfo]:
+        page = self
+        while True:
+            yield from page.sessions
+            if page.next is None or page._follow is None:
+                return
+            page = page._follow(page.next)
+
+    def __repr__(self) -> str:
+        return f"<Page of {len(self.sessions)} sessions{', more follow' if self.next else ''}>"
 
 
 class TurnError(msgspec.Struct, frozen=True):

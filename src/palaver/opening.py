@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from typing import Any
+from typing import Any, Unpack
 
 from .base import address, arguments
 from .db.engine import Engine
@@ -11,15 +11,14 @@ from .db.sqlite import filesystem
 from .db.sqlite.engine import SqliteDatabase
 from .db.sqlite.readonly import ReadOnlyDatabase
 from .errors import BadValue, StoreError
+from .keywords import EngineKeywords, OpenKeywords, PostgresKeywords, StoreKeywords
 from .maintenance import say
 from .store import Store
 
-_ENGINE = ("create", "durability", "readonly", "timeout")
-_POSTGRES = ("lease", "pooler")
-_STORE = ("save_on", "save_buffer_ms", "save_buffer_size", "events", "trim_after", "recover_every")
+Address = str | bytes | os.PathLike[str] | os.PathLike[bytes]
 
 
-def open(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None = None, **options: Any) -> Store:
+def open(url: Address, space: str | None = None, **options: Unpack[OpenKeywords]) -> Store:
     """Open a store: a path, ":memory:", or a Postgres address and a space on it. It is made if it is not there, unless
     `create=False`. With `readonly=True` nothing of it is changed, made, recovered or adopted."""
     store = open_quietly(url, space, **options)
@@ -28,21 +27,20 @@ def open(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | 
     return store
 
 
-def open_quietly(url: str | bytes | os.PathLike[str] | os.PathLike[bytes], space: str | None, **options: Any) -> Store:
+def open_quietly(url: Address, space: str | None, **given: Unpack[OpenKeywords]) -> Store:
     """`open`, for who says by itself what there is to say (`store.notes`)."""
     path = _path(url)
     is_postgres = address.is_server(path)
-    known = {*_ENGINE, *_STORE, *(_POSTGRES if is_postgres else ())}
-    unknown = set(options) - known
-    if unknown:
-        raise TypeError(f"open() has no option {sorted(unknown)[0]!r}; there are {', '.join(sorted(known))}")
+    options: dict[str, Any] = {**given}
+    of_engine = {*EngineKeywords.__annotations__, *(PostgresKeywords.__annotations__ if is_postgres else ())}
+    arguments.options("open()", options, {*of_engine, *StoreKeywords.__annotations__})
     for name, least in (("timeout", 0), ("lease", 0.1)):
         if name in options:
             arguments.number(name, options[name], least=least)
     for name in ("create", "readonly", "pooler"):
         if name in options:
             arguments.flag(name, options[name])
-    chosen = {name: options.pop(name) for name in (*_ENGINE, *_POSTGRES) if name in options}
+    chosen = {name: options.pop(name) for name in of_engine if name in options}
     return _open_on(_server(path, space, chosen) if is_postgres else _file(path, space, chosen), options)
 
 

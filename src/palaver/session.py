@@ -5,9 +5,12 @@ Every verb is one call into `core`, in one transaction.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar
+from types import MappingProxyType
+from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack
+
+import palaver  # handles that are loaded when they are needed: `palaver.Turn` in a signature loads nothing
 
 from .base import arguments, exact_json
 from .base.clock import monotonic
@@ -18,15 +21,21 @@ from .core.read.transcript import Message
 from .core.runtime import Runtime
 from .db.engine import Tx
 from .errors import BadValue, StoreFull, StoreReadOnly, TurnUnsealable
+from .keywords import (
+    ClaimKeywords,
+    CommitKeywords,
+    CompactKeywords,
+    EnqueueKeywords,
+    MessageLike,
+    MessagesLike,
+    TurnKeywords,
+)
 from .model import Event, Line, Queued, SessionInfo, TurnInfo
 from .watcher import News
 
 if TYPE_CHECKING:
     from .core.turn.message_input import NewMessage
     from .core.turn.options import TurnOptions
-    from .session_rules import SessionRules
-    from .store import Store
-    from .turn import Turn
 
 StoredMessage = Message
 _P = ParamSpec("_P")
@@ -36,7 +45,11 @@ _R = TypeVar("_R")
 class Session:
     """One conversation. Cheap to make, holds no state; every property reads the store."""
 
-    def __init__(self, store: Store, session_id: str) -> None:
+    __slots__ = ("__weakref__", "_store", "id")  # what is set on it by mistake is refused, not lost
+
+    id: str
+
+    def __init__(self, store: palaver.Store, session_id: str) -> None:
         self._store = store
         self.id = arguments.text("a session's id", session_id)
 
@@ -92,6 +105,19 @@ class Session:
             self._write(verbs.preflight.settle_open)
         except (StoreFull, StoreReadOnly):  # reading goes on; whoever writes next meets the error
             pass
+
+    @property
+    def agent(self) -> str:
+        return self.info.agent
+
+    @property
+    def metadata(self) -> Mapping[str, Any]:
+        """The application's own object, to be read; `update_metadata` changes it."""
+        return MappingProxyType(self.info.metadata)
+
+    def update_metadata(self, changes: Mapping[str, Any]) -> None:
+        """Set some keys of the metadata; those that are None are taken away."""
+        self._write(verbs.lifecycle.update_metadata, verbs.lifecycle.metadata_changes(changes))
 
     @property
     def title(self) -> str | None:
@@ -204,7 +230,9 @@ class Session:
 
     # ------------------------------------------------------------ turns
 
-    def turn(self, messages: Any = None, expected: int | None = None, **given: Any) -> Turn:
+    def turn(
+        self, messages: MessagesLike = None, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> palaver.Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
         arguments.revision(expected)
@@ -212,7 +240,7 @@ class Session:
         new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
         return self._store._track(self._write(verbs.begin.begin, new))
 
-    def commit(self, messages: Any, expected: int | None = None, **given: Any) -> TurnInfo:
+    def commit(self, messages: MessagesLike, expected: int | None = None, **given: Unpack[CommitKeywords]) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
         `tools`, `permissions`."""
@@ -222,18 +250,24 @@ class Session:
             raise BadValue("a turn that is committed whole needs at least one message")
         return self._write(verbs.commit.commit, verbs.commit.WholeTurn(prepared, options, expected))
 
-    def regenerate(self, message: str | None = None, expected: int | None = None, **given: Any) -> Turn:
+    def regenerate(
+        self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> palaver.Turn:
         """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
         question if it has none."""
         return self._begin_sibling(message, None, expected, given)
 
-    def edit(self, message: str, content: Any, expected: int | None = None, **given: Any) -> Turn:
+    def edit(
+        self, message: str, content: MessagesLike, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> palaver.Turn:
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
         if content is None or content == []:
             raise BadValue("an edit needs something to say instead; rewind() takes a message back")
         return self._begin_sibling(message, content, expected, given)
 
-    def _begin_sibling(self, message: str | None, content: Any, expected: int | None, given: dict[str, Any]) -> Turn:
+    def _begin_sibling(
+        self, message: str | None, content: MessagesLike, expected: int | None, given: TurnKeywords
+    ) -> palaver.Turn:
         options, prepared = _prepared(content, given)
         arguments.text_or_none("message", message)
         arguments.revision(expected)
@@ -242,7 +276,7 @@ class Session:
         new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
         return self._store._track(self._write(verbs.siblings.begin, message, new, content is not None))
 
-    def resume(self, turn_id: str) -> Turn:
+    def resume(self, turn_id: str) -> palaver.Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         arguments.text("turn_id", turn_id)
         owner = self._store._register()
@@ -251,7 +285,7 @@ class Session:
 
     # ------------------------------------------------------------ the queue
 
-    def enqueue(self, message: Any, id: str | None = None, **given: Any) -> Queued:
+    def enqueue(self, message: MessageLike, id: str | None = None, **given: Unpack[EnqueueKeywords]) -> Queued:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
         options = verbs.options.TurnOptions(**given)
         options.refuse_snapshots()
@@ -266,7 +300,9 @@ class Session:
         """What waits, first come first."""
         return self._read(verbs.queue.waiting)
 
-    def claim(self, id: str | None = None, expected: int | None = None, **given: Any) -> Turn | None:
+    def claim(
+        self, id: str | None = None, expected: int | None = None, **given: Unpack[ClaimKeywords]
+    ) -> palaver.Turn | None:
         """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
         arguments.text_or_none("id", id)
@@ -284,25 +320,47 @@ class Session:
     # ------------------------------------------------------------ what a model sees
 
     @property
-    def permissions(self) -> SessionRules:
+    def permissions(self) -> palaver.SessionRules:
         """The session's own rules: add, remove, list, evaluate."""
         from .session_rules import SessionRules
 
         return SessionRules(self)
 
-    def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
+    def context(
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
+    ) -> palaver.Context:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
-        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself."""
-        return self._read(read.context.of_session, arguments.text_or_none("system", system))
+        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself. With
+        `max_tokens`, what fits, newest first: `.left_out` says how many messages do not, `.compaction_due` when to
+        compact. `count` tells how many tokens a UIMessage is; without it that is estimated."""
+        from .aisdk import budget
 
-    def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
+        budget.check(max_tokens, count)
+        found = self._read(read.context.of_session, arguments.text_or_none("system", system))
+        return budget.fit(found, max_tokens, count)
+
+    def model_messages(
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
+    ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
         from .aisdk.model_messages import convert
 
-        return convert(self.context(system=system))
+        return convert(self.context(system=system, max_tokens=max_tokens, count=count))
 
     def compact(
-        self, summary: str, keep_from: str | TurnInfo | None = None, expected: int | None = None, **given: Any
+        self,
+        summary: str,
+        keep_from: str | TurnInfo | palaver.Turn | None = None,
+        expected: int | None = None,
+        **given: Unpack[CompactKeywords],
     ) -> TurnInfo:
         """Let a summary stand for everything before a turn (for everything, without one). The turns stay; only
         `context()` stops at the summary. Also: `compaction_type`, `model`, `provider`, `trigger`, `auto`, `overflow`,
@@ -312,7 +370,7 @@ class Session:
         said = verbs.compaction.Compaction.of(summary, given)
         return self._write(verbs.compaction.compact, said, _name_of(keep_from), expected)
 
-    def prune(self, before: str | TurnInfo | None = None, *, keep: int | None = None) -> int:
+    def prune(self, before: str | TurnInfo | palaver.Turn | None = None, *, keep: int | None = None) -> int:
         """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
         The record stays as it is."""
         return self._write(verbs.pruning.prune, _name_of(before), keep)
@@ -320,7 +378,11 @@ class Session:
     # ------------------------------------------------------------ moving the head
 
     def fork(
-        self, at: str | TurnInfo | dict[str, Any] | None = None, *, title: str | None = None, copy: bool = False
+        self,
+        at: str | TurnInfo | palaver.Turn | dict[str, Any] | None = None,
+        *,
+        title: str | None = None,
+        copy: bool = False,
     ) -> Session:
         """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
         only the contract must see it whole: `copy=True`."""
@@ -332,7 +394,10 @@ class Session:
         return self._write(verbs.create.copy_shared)
 
     def rewind(
-        self, to: str | TurnInfo | dict[str, Any], expected: int | None = None, reason: str | None = None
+        self,
+        to: str | TurnInfo | palaver.Turn | dict[str, Any],
+        expected: int | None = None,
+        reason: str | None = None,
     ) -> None:
         """Back to a turn, or to right after a message. Nothing is lost: undo() returns."""
         wanted = _name_of(to)
@@ -348,7 +413,7 @@ class Session:
     def redo(self, expected: int | None = None) -> None:
         self._write(verbs.moves.redo, arguments.revision(expected))
 
-    def move(self, to: str | TurnInfo | None, expected: int, reason: str | None = None) -> None:
+    def move(self, to: str | TurnInfo | palaver.Turn | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
         wanted, why = _name_of(to), exact_json.check_text("reason", reason)
         self._write(verbs.moves.move, wanted, arguments.revision(expected), why)
@@ -388,7 +453,11 @@ class Session:
 class Moment:
     """A session as it was: the head at a time."""
 
-    def __init__(self, store: Store, turn_id: str | None, revision: int, at: int) -> None:
+    turn_id: str | None
+    revision: int
+    at: int
+
+    def __init__(self, store: palaver.Store, turn_id: str | None, revision: int, at: int) -> None:
         self._store = store
         self.turn_id = turn_id
         self.revision = revision
@@ -399,7 +468,7 @@ class Moment:
             return read.transcript.as_ui(read.transcript.read_path(tx, self.turn_id))
 
 
-def _prepared(messages: Any, given: dict[str, Any]) -> tuple[TurnOptions, list[NewMessage]]:
+def _prepared(messages: MessagesLike, given: TurnKeywords | CommitKeywords) -> tuple[TurnOptions, list[NewMessage]]:
     """What a caller gave for a turn: its options, and its messages as the rows they will be."""
     options = verbs.options.TurnOptions(**given) if given else verbs.options.PLAIN
     return options, verbs.message_input.prepare(messages, options.for_user() if given else None)
@@ -419,7 +488,7 @@ def _stamp(when: datetime | int) -> int:
         raise BadValue(f"{when} is no time that this machine knows; give it with a time zone") from None
 
 
-def _name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
+def _name_of(place: str | TurnInfo | palaver.Turn | dict[str, Any] | None) -> str | None:
     """The id of a turn or a message, given as such, or as what was read."""
     if place is None or isinstance(place, str):
         return place

@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from . import permissions
 from .base import arguments
 from .core import verbs
 from .errors import BadRule
 from .permissions import Answer
-
-if TYPE_CHECKING:
-    from .session import Session
+from .session import Session
 
 
 class SessionRules:

@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import palaver
 
 from .base import arguments, exact_json
 from .base.exact_json import LONGEST_KEY, check_column, check_name, check_title, size_of
@@ -14,14 +16,11 @@ from .errors import BadValue, SessionNotFound
 from .model import Page, SessionInfo
 from .session import Session
 
-if TYPE_CHECKING:
-    from .store import Store
-
 
 class Sessions:
     """Finding and making sessions."""
 
-    def __init__(self, store: Store) -> None:
+    def __init__(self, store: palaver.Store) -> None:
         self._store = store
 
     def create(
@@ -36,25 +35,31 @@ class Sessions:
         tool_call_id: str | None = None,
         id: str | None = None,
     ) -> Session:
-        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given)."""
-        check_name("agent", agent)
-        if not agent:
-            raise BadValue("agent is the name of who talks; it cannot be empty")
-        check_title(title)
-        check_name("tool_call_id", tool_call_id)
-        _check_workspace(workspace)
+        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given). `id` may be
+        the application's own."""
+        new = _new(agent, workspace, model, title, metadata, parent, tool_call_id)
         with self._store.db.write(hard=True) as tx:
-            session_id = verbs.create.create(
-                tx,
-                agent=agent,
-                workspace=workspace,
-                model=model,
-                title=title,
-                metadata_text=_metadata(metadata),
-                parent=_id_of(parent),
-                parent_call=tool_call_id,
-                session_id=id,
-            )
+            session_id = verbs.create.create(tx, **new, session_id=id)
+        return Session(self._store, session_id)
+
+    def get_or_create(
+        self,
+        id: str,
+        agent: str = "default",
+        *,
+        workspace: str | None = None,
+        model: Any = None,
+        title: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: Session | str | None = None,
+        tool_call_id: str | None = None,
+    ) -> Session:
+        """The session with this id, ours or the application's; made with the rest if there is none yet. Of many who ask
+        at once, one makes it. SessionDeleted if it was deleted."""
+        new = _new(agent, workspace, model, title, metadata, parent, tool_call_id)
+        arguments.text("id", id)
+        with self._store.db.write(hard=True) as tx:
+            session_id = verbs.create.get_or_create(tx, id, new)
         return Session(self._store, session_id)
 
     def get(self, session_id: str, *, deleted: bool = False) -> Session:
@@ -92,33 +97,50 @@ class Sessions:
         limit: int = 50,
         after: str | None = None,
     ) -> Page:
-        """One page, newest first: by last update, or by creation (order="created"), where rows never move. `after` is
-        the `next` of the page before; `archived=True` includes those too."""
+        """Newest first: by last update, or by creation (order="created"), where rows never move. Go through it for all
+        of them, page by page, or take its `sessions` and give its `next` as `after`; `archived=True` includes those
+        too."""
         arguments.flag("archived", archived)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
             arguments.text_or_none(label, text)
         arguments.whole("limit", limit, least=1, most=10_000)
+        wanted = {"agent": agent, "workspace": workspace, "parent": _id_of(parent), "archived": archived}
+        return self._page({**wanted, "order": order, "limit": limit}, after)
+
+    def _page(self, wanted: dict[str, Any], after: str | None) -> Page:
         with self._store.db.read() as tx:
-            return sessions.list_page(
-                tx,
-                agent=agent,
-                workspace=workspace,
-                parent=_id_of(parent),
-                archived=archived,
-                order=order,
-                limit=limit,
-                after=after,
-            )
+            found = sessions.list_page(tx, **wanted, after=after)
+        return Page(found.sessions, found.next, lambda cursor: self._page(wanted, cursor))
 
     def __iter__(self) -> Iterator[SessionInfo]:
         """All sessions that are not archived, page by page."""
-        after = None
-        while True:
-            page = self.list(order="created", limit=500, after=after)
-            yield from page.sessions
-            after = page.next
-            if after is None:
-                return
+        return iter(self.list(order="created", limit=500))
+
+
+def _new(
+    agent: str,
+    workspace: str | None,
+    model: Any,
+    title: str | None,
+    metadata: dict[str, Any] | None,
+    parent: Session | str | None,
+    tool_call_id: str | None,
+) -> dict[str, Any]:
+    """What a caller gave for a new session, looked at."""
+    if not check_name("agent", agent):
+        raise BadValue("agent is the name of who talks; it cannot be empty")
+    check_title(title)
+    check_name("tool_call_id", tool_call_id)
+    _check_workspace(workspace)
+    return {
+        "agent": agent,
+        "workspace": workspace,
+        "model": model,
+        "title": title,
+        "metadata_text": _metadata(metadata),
+        "parent": _id_of(parent),
+        "parent_call": tool_call_id,
+    }
 
 
 def _id_of(session: Session | str | None) -> str | None:

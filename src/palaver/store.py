@@ -36,6 +36,12 @@ _CLOSING = 0.1  # seconds that `close` trims for
 class Store:
     """Everything kept in one place. Safe to share between threads; not across fork()."""
 
+    sessions: Sessions
+    path: str
+    readonly: bool
+    notes: list[str]
+    db: Database
+
     def __init__(
         self,
         engine: Engine,

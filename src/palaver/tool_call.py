@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import Any
+
+import palaver
 
 from .base import arguments, ids
-
-if TYPE_CHECKING:
-    from .turn import Turn
 
 
 class ToolCall:
     """A tool call of an open turn, waiting for its answer."""
 
-    def __init__(self, turn: Turn, call_id: str, name: str) -> None:
+    id: str
+    name: str
+
+    def __init__(self, turn: palaver.Turn, call_id: str, name: str) -> None:
         self._turn = turn
         self.id = call_id
         self.name = name

@@ -10,9 +10,9 @@ import threading
 import weakref
 from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any
+from typing import Any, Unpack
 
-from .aisdk import chunks, composing, model_messages
+from .aisdk import budget, chunks, composing, model_messages, token_usage
 from .aisdk.folding import MISSING
 from .base import arguments, exact_json, ids
 from .core import counting
@@ -20,6 +20,7 @@ from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
 from .core.verbs.compaction import Compaction
 from .errors import BadValue, HeadConflict, PalaverError
+from .keywords import CompactKeywords, ModelLike
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
 from .streaming.recorder import Offer, Recorder
@@ -201,17 +202,23 @@ class Turn:
 
     def usage(
         self,
+        told: Any = None,
         *,
         input: int = 0,
         output: int = 0,
         reasoning: int = 0,
         cache_read: int = 0,
         cache_write: int = 0,
-        model: Any = None,
+        model: ModelLike | None = None,
         cost_usd: float | None = None,
     ) -> None:
-        """Tokens used since the last call. `input` excludes the cache. The store never computes a cost."""
+        """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
+        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost."""
         given = counting.check_usage(Usage(input, output, reasoning, cache_read, cache_write))
+        if told is not None:
+            if given != Usage():
+                raise BadValue("give the usage object of an API, or counts by name, not both")
+            given = token_usage.read(told)
         with self._lock:
             changes.count_usage(self._recorder, given, counting.check_cost(cost_usd), model)
 
@@ -245,17 +252,26 @@ class Turn:
         with self._lock:
             changes.note_permission(self._recorder, permission)
 
-    def context(self, *, system: str | None = None) -> list[dict[str, Any]]:
-        """What a model should see to go on with this turn: what is before it, and what it has so far."""
+    def context(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: budget.Count | None = None
+    ) -> budget.Context:
+        """What a model should see to go on with this turn: what is before it, and what it has so far; with
+        `max_tokens`, what fits (see `session.context`)."""
         arguments.text_or_none("system", system)
+        budget.check(max_tokens, count)
         with self._lock:
-            return changes.read_context(self._recorder, system)
+            found = changes.read_context(self._recorder, system)
+        return budget.fit(found, max_tokens, count)
 
-    def model_messages(self, *, system: str | None = None) -> list[dict[str, Any]]:
+    def model_messages(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: budget.Count | None = None
+    ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages: what an agent's loop gives its model, again after each tool."""
-        return model_messages.convert(self.context(system=system))
+        return model_messages.convert(self.context(system=system, max_tokens=max_tokens, count=count))
 
-    def compact(self, summary: str, keep_from: str | TurnInfo | Turn | None = None, **given: Any) -> Turn:
+    def compact(
+        self, summary: str, keep_from: str | TurnInfo | Turn | None = None, **given: Unpack[CompactKeywords]
+    ) -> Turn:
         """Compact while the turn runs: it is sealed at its last finished step, the summary follows, and the turn that
         is returned goes on from there; all of it or nothing. Takes what `session.compact` takes."""
         said, where = Compaction.of(summary, given), name_of(keep_from)

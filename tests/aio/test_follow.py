@@ -148,3 +148,67 @@ def test_close_ends_every_follower(path: str) -> None:
         assert {type(each) for each in ended} == {palaver.StoreClosed}
 
     run(follow())
+
+
+def test_following_needs_no_await_before_it(path: str) -> None:
+    async def follow() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create("coder")
+            await session.commit("hi")
+            direct = [event.seq async for event in session.follow(after=0, timeout=0)]
+            awaited = [event.seq async for event in await session.follow(after=0, timeout=0)]
+            assert direct == awaited == [event.seq for event in await session.events(0)] != []
+
+    run(follow())
+
+
+def test_what_was_awaited_begins_there_and_what_was_not_begins_with_its_first_step(path: str) -> None:
+    async def follow() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create("coder")
+            awaited, direct = await session.follow(timeout=0), session.follow(timeout=0)
+            await session.commit("hi")
+            assert [event async for event in awaited] != []
+            assert [event async for event in direct] == []
+
+    run(follow())
+
+
+def test_a_follower_can_be_left_and_taken_up_again_and_is_closed_at_once(path: str) -> None:
+    async def follow() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create("coder")
+            watcher = store._inner._watcher
+            await session.commit("hi")
+            following = session.follow(after=0)
+            async for event in following:
+                first = event.seq
+                break
+            assert (await anext(following)).seq == first + 1
+            waiting = asyncio.ensure_future(collect_rest(following))
+            await until(lambda: len(watcher._followers) == 1, "it waits")
+            await session.set("title", "news")
+            await until(waiting.done, "it was told")
+            await following.aclose()
+            assert not watcher._followers
+            assert [event async for event in following] == []
+
+    run(follow())
+
+
+async def collect_rest(following: aio.Following) -> None:
+    """Until there is something about the title."""
+    async for event in following:
+        if event.kind == "title":
+            return
+
+
+@pytest.mark.parametrize("wrong", [{"after": "1"}, {"after": -1}, {"timeout": "soon"}])
+def test_a_wrong_cursor_is_refused_where_it_is_given(path: str, wrong: dict[str, Any]) -> None:
+    async def follow() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create("coder")
+            with pytest.raises(palaver.BadValue):
+                session.follow(**wrong)
+
+    run(follow())

@@ -348,3 +348,82 @@ def test_what_a_listener_got_survives_a_kill(path: str, kind: str, count: int) -
         text = "".join(chunk.get("delta", "") for chunk in kept)
         assert "".join(part.get("text", "") for part in last.get("parts", []) if last["role"] == "assistant") == text
         assert status(path, turn) == "aborted"
+
+
+# ---------------------------------------------------------------- stop generating
+
+
+def test_a_recording_is_stopped_with_what_it_has(path: str) -> None:
+    closed = threading.Event()
+
+    def stream() -> Iterator[Chunk]:
+        try:
+            yield from START
+            n = 0
+            while True:
+                n += 1
+                yield delta(f"{n} ")
+        finally:
+            closed.set()
+
+    with palaver.open(path) as store:
+        recording = record(store.sessions.create(), "Count.", stream())
+        for chunk in recording:
+            if chunk.get("delta") == "3 ":
+                recording.stop("enough")
+        assert recording.wait() is True
+        assert closed.wait(10)
+        recording.stop()  # it has ended: nothing happens
+    with palaver.open(path) as store:
+        session = store.sessions.get(store.sessions.list().sessions[0].id)
+        [turn] = session.path()
+        assert (turn.status, turn.abort_reason) == ("aborted", "enough")
+        assert session.messages()[1]["parts"][-1]["text"].startswith("1 2 3 ")
+
+
+def test_an_async_recording_is_stopped_with_what_it_has(path: str) -> None:
+    closed: list[bool] = []
+
+    async def stream() -> AsyncIterator[Chunk]:
+        try:
+            for chunk in START:
+                yield chunk
+            n = 0
+            while True:
+                n += 1
+                yield delta(f"{n} ")
+                await asyncio.sleep(0)
+        finally:
+            closed.append(True)
+
+    async def main() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create()
+            recording = await aio.record(session, "Count.", stream())
+            async for chunk in recording:
+                if chunk.get("delta") == "3 ":
+                    await recording.stop("enough")
+            await recording.wait()
+            await recording.stop()
+            [turn] = await session.path()
+            assert (turn.status, turn.abort_reason, closed) == ("aborted", "enough", [True])
+            assert (await session.messages())[1]["parts"][-1]["text"].startswith("1 2 3 ")
+
+    asyncio.run(main())
+
+
+def test_text_and_tools_are_written_without_chunks_in_asyncio_too(path: str) -> None:
+    async def main() -> None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.get_or_create("chat-42")
+            async with await session.turn("Weather?") as turn:
+                await turn.text("Let me look.")
+                call = await turn.tool("weather", {"city": "Rome"})
+                await call.output(21)
+                await turn.text("Warm.")
+            assert (call.id, call.name) == (call._inner.id, "weather")
+            assert [part["type"] for part in (await session.messages())[1]["parts"]] == [
+                *("step-start", "text", "tool-weather", "step-start", "text"),
+            ]
+
+    asyncio.run(main())

@@ -12,6 +12,7 @@ import pytest
 
 import palaver
 from palaver import aio
+from palaver.awaited import crew
 from palaver.errors import ChunkError, StoreBusy, TurnSealed
 from palaver.streaming import batch
 
@@ -216,7 +217,7 @@ def test_a_bug_below_is_told_to_all_who_wait_and_the_store_closes(path: str, mon
         async with await aio.open(path) as store:
             turns = await begin(store, 3)
             with monkeypatch.context() as patch:
-                patch.setattr(aio, "write_chunks", explode)
+                patch.setattr(crew, "write_chunks", explode)
                 return await asyncio.gather(*(turn.write(delta("x")) for turn in turns), return_exceptions=True)
 
     assert [str(end) for end in run(storm())] == ["planted"] * 3

@@ -37,6 +37,9 @@ def test_a_conversation_is_the_same_as_without_asyncio(path: str) -> None:
     assert messages[-1]["parts"][-1]["text"] == said(5)
 
 
+BOTH = {"follow", "list"}  # awaited, or gone through with `async for` as they are
+
+
 @pytest.mark.parametrize("kind", [palaver.Store, Sessions, palaver.Session, palaver.Turn])
 def test_every_public_method_is_a_coroutine_here(path: str, kind: type) -> None:
     async def look() -> None:
@@ -48,7 +51,7 @@ def test_every_public_method_is_a_coroutine_here(path: str, kind: type) -> None:
             assert verbs
             for name in verbs:
                 call = getattr(proxy, name)
-                assert inspect.iscoroutinefunction(getattr(call, "func", call)), name
+                assert inspect.iscoroutinefunction(getattr(call, "func", call)) or name in BOTH, name
 
     run(look())
 

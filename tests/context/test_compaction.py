@@ -264,7 +264,7 @@ def test_a_summary_is_text_that_says_something(session: palaver.Session, summary
     assert kinds(session) == ["turn"]
 
 
-WRONG = [{"tokens_before": -1}, {"tokens_after": 1.5}, {"duration_ms": True}, {"summary_tokens": "7"}, {"words": 1}]
+WRONG = [{"tokens_before": -1}, {"tokens_after": 1.5}, {"duration_ms": True}, {"summary_tokens": "7"}]
 
 
 @pytest.mark.parametrize("given", [*WRONG, {"model": 7}, {"compaction_type": "a\0b"}, {"metadata": {"f": {1}}}])

@@ -1,7 +1,7 @@
 """Every public callable, found by looking: its name, and the names of what it takes.
 
-`**given` stands for names that another signature knows (of `TurnOptions`, of `Compaction`, the options of `open`), so a
-verb or an option that is added later is called with hostile values from that day on.
+`**given` stands for names that a TypedDict of `palaver.keywords` knows, so a verb or an option that is added later is
+called with hostile values from that day on.
 """
 
 from __future__ import annotations
@@ -9,12 +9,11 @@ from __future__ import annotations
 import inspect
 from collections.abc import Callable, Iterator
 from types import ModuleType
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, get_args, get_type_hints
 
 import palaver
-from palaver import aio, exports, opening, permissions, recording
-from palaver.core.turn.options import TurnOptions
-from palaver.core.verbs.compaction import COUNTS, Compaction
+from palaver import aio, exports, permissions, recording
+from palaver.keywords import PostgresKeywords
 from palaver.session_rules import SessionRules
 
 NOUNS: dict[str, type] = {
@@ -23,6 +22,7 @@ NOUNS: dict[str, type] = {
     "Session": palaver.Session,
     "Moment": palaver.Moment,
     "Turn": palaver.Turn,
+    "ToolCall": palaver.ToolCall,
     "SessionRules": SessionRules,
     "Recording": recording.Recording,
 }
@@ -41,14 +41,7 @@ SPECIAL = {
     "Store": ("__enter__",),
 }
 
-_SETUP = tuple(inspect.signature(TurnOptions).parameters)
-_MORE: dict[str, tuple[str, ...]] = {  # what `**given` of a verb means
-    "palaver.open": (*opening._ENGINE, *opening._STORE),
-    "aio.open": (*opening._ENGINE, *opening._STORE),
-    "Session.compact": (*Compaction._fields[1:-1], *COUNTS),
-    "Turn.compact": (*Compaction._fields[1:-1], *COUNTS),
-    "SessionRules.add": ("source", "added_at", "note"),
-}
+_OTHERS = {"SessionRules.add": ("source", "added_at", "note")}  # fields that a rule may have besides
 
 
 class Verb(NamedTuple):
@@ -95,7 +88,13 @@ def _with_names(noun: str, name: str, kind: str, function: Callable[..., Any], s
     required, optional = [], []
     for each in list(inspect.signature(function).parameters.values())[skip:]:
         if each.kind is each.VAR_KEYWORD:
-            optional += _MORE.get(f"{noun}.{name}", _SETUP)
+            optional += _OTHERS.get(f"{noun}.{name}") or keywords_of(function, each.name)
         elif each.kind is not each.VAR_POSITIONAL:
             (required if each.default is each.empty else optional).append(each.name)
     return Verb(noun, name, kind, tuple(required), tuple(optional), function)
+
+
+def keywords_of(function: Callable[..., Any], name: str) -> list[str]:
+    """The names that `**name` stands for; those of a server are none for a file."""
+    (family,) = get_args(get_type_hints(function)[name])
+    return [each for each in family.__annotations__ if each not in PostgresKeywords.__annotations__]

@@ -34,7 +34,7 @@ from .world import World
 
 CALLS_OF_A_WORLD, BATCH, THREADS = 40, 20, 4
 VERBS = catalogue()
-SUBJECTS = {"Store", "Sessions", "Session", "Moment", "Turn", "SessionRules", "Recording"}
+SUBJECTS = {"Store", "Sessions", "Session", "Moment", "Turn", "ToolCall", "SessionRules", "Recording"}
 AWAITED = [
     verb
     for verb in VERBS
@@ -51,7 +51,7 @@ WEIGHTS = {
     **dict.fromkeys(("SessionRules.add", "recording.record", "Session.claim", "Session.alias", "Session.title"), 3.0),
     **dict.fromkeys(("Session.fork", "Session.rewind", "Session.undo", "Turn.used", "Turn.abort"), 2.0),
 }
-CALLBACKS = ("progress", "on_refused", "on_cut", "on_broken")
+CALLBACKS = ("count", "progress", "on_refused", "on_cut", "on_broken")
 
 
 class Failure(Exception):
@@ -136,6 +136,8 @@ def _subject(here: World, rng: random.Random, verb: Verb) -> Any:
             return here.sessions[0].at(10**13)
         case "Turn":
             return here.turn(rng)
+        case "ToolCall":
+            return palaver.ToolCall(here.turn(rng), rng.choice(("c1", "c2")), "look")
         case "SessionRules":
             return session.permissions
         case "Recording":

@@ -18,7 +18,8 @@ PAGE = (Path(__file__).parent.parent.parent / "docs" / "library.md").read_text()
 # Told of in the page, and no verb: what a method gives, an agent's own functions, and msgspec's class.
 NOT_A_VERB = {
     *("Answer", "CopyProblem", "CopyReport", "Event", "Line", "Migrated", "Page", "Problem", "Queued", "Raw"),
-    *("SpaceInfo", "Summary"),
+    *("SpaceInfo", "Summary", "ToolCall"),
+    *("json", "ui"),  # of a stored message: they take nothing
 }
 NEEDS_A_SERVER = {"drop", "migrate"}  # of `spaces`: what they take is tried in tests/postgres
 

@@ -191,6 +191,8 @@ def _title(store: palaver.Store, session: palaver.Session) -> None:
 
 WRITING: dict[str, Verb] = {
     "turn": lambda store, session: session.turn("x"),
+    "get_or_create": lambda store, session: store.sessions.get_or_create("x"),
+    "update_metadata": lambda store, session: session.update_metadata({"k": 1}),
     "commit": lambda store, session: session.commit("x"),
     "regenerate": lambda store, session: session.regenerate(),
     "edit": lambda store, session: session.edit(session.messages()[0]["id"], "x"),
@@ -224,10 +226,10 @@ WRITING: dict[str, Verb] = {
     "verify": lambda store, session: store.verify(fix=True),
 }
 READING = {
-    *("info", "revision", "messages", "messages_json", "transcript", "snapshot", "at", "history", "cursor", "events"),
-    *("follow", "path", "tree", "strays", "waiting", "live", "messages_of", "ancestors", "descendants", "aliases"),
-    *("queue", "permissions", "context", "model_messages", "get", "find", "match", "list", "evaluate"),
-    *("find_foreign_id", "system_prompt", "abandoned", "close", "owner", "track"),
+    *("id", "agent", "metadata", "info", "revision", "messages", "messages_json", "transcript", "snapshot", "at"),
+    *("history", "cursor", "events", "follow", "path", "tree", "strays", "waiting", "live", "messages_of"),
+    *("ancestors", "descendants", "aliases", "queue", "permissions", "context", "model_messages", "get", "find"),
+    *("match", "list", "evaluate", "find_foreign_id", "system_prompt", "abandoned", "close", "owner", "track"),
 }
 
 

@@ -65,7 +65,7 @@ def test_a_check_writes_nothing_and_takes_no_lock(store: palaver.Store) -> None:
 def sums_of_the_check(patch: pytest.MonkeyPatch) -> None:
     """Write what the check found to be right."""
 
-    def found(row: SessionBesideHeadRow, right: Usage) -> Iterator[Finding]:
+    def found(row: SessionBesideHeadRow, right: Usage, _: Usage) -> Iterator[Finding]:
         def repair(locked: mending.Locked) -> None:
             locked.tx.run(mending.Q.set_rollups, session=row.id, total=right.total, **right.columns())
 

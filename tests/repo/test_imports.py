@@ -14,7 +14,7 @@ ROOT = Path(palaver.__file__).parent
 LAYERS = [
     {"errors"},
     {"base"},
-    {"model", "aisdk", "permissions", "search"},
+    {"model", "aisdk", "keywords", "permissions", "search"},
     {"db"},
     {"core"},
     {"streaming", "exports"},
@@ -28,6 +28,7 @@ LAYERS = [
             "store",
             "recording",
             "aio",
+            "awaited",
             "copying",
             "directory",
         ),
@@ -167,6 +168,23 @@ def test_importing_palaver_stays_light() -> None:
     code = f"import sys, palaver; print(sorted({heavy} & set(sys.modules)))"
     out = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, timeout=60, check=True)
     assert out.stdout.strip() == "[]"
+
+
+def test_importing_palaver_imports_nothing_else_and_a_plain_ls_needs_neither_typing_nor_options(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        store.sessions.create("a")
+    assert imported_by("import palaver") <= {"palaver", "__future__"}
+    listed = imported_by("from palaver.cli import main", "-s", str(tmp_path / "talks.db"), "ls", call="main()")
+    assert "palaver.cli.fast_ls" in listed and not {"typing", "click", "palaver.keywords", "palaver.session"} & listed
+
+
+def imported_by(code: str, *args: str, call: str = "") -> set[str]:
+    """The modules that running this imports."""
+    lines = ["import atexit, sys", "before = set(sys.modules)", "news = lambda: sorted(set(sys.modules) - before)"]
+    lines += ["atexit.register(lambda: print('@'.join(news()), file=sys.stderr))", code, call]
+    command = [sys.executable, "-c", "\n".join(lines), *args]
+    done = subprocess.run(command, capture_output=True, text=True, timeout=60)
+    return set(done.stderr.splitlines()[-1].split("@"))
 
 
 def test_a_program_that_reads_starts_without_what_only_writers_need(tmp_path: Path) -> None:

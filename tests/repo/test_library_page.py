@@ -8,6 +8,7 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver import keywords
 from palaver.session_rules import SessionRules
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "library.md").read_text()
@@ -35,3 +36,16 @@ def test_the_page_names_nothing_that_is_not_there(name: str) -> None:
     named = set(re.findall(r"`(\w+)\(", section(name).split("\nA message is")[0]))
     values = {"TurnInfo", "Moment", "Page", "Line", "Event", "Problem", "Queued", "Answer", "ToolCall"}
     assert named <= public(SECTIONS[name]) | values | public(SessionRules) | public(palaver.ToolCall)
+
+
+def test_the_table_of_a_stored_message_has_its_fields_and_no_other() -> None:
+    table = PAGE.split("### A stored message")[1].split("\n## ")[0]
+    named = re.findall(r"^\| `(\w+)[:(]", table, re.MULTILINE)
+    inside = {"add", "mend"}  # for who puts it together
+    assert sorted(named) == sorted((public(palaver.StoredMessage) | set(palaver.StoredMessage.__slots__)) - inside)
+
+
+def test_every_family_of_options_is_on_the_page() -> None:
+    families = {name for name in vars(keywords) if name.endswith("Keywords")}
+    parts = {"EngineKeywords", "PostgresKeywords", "StoreKeywords"}  # of OpenKeywords
+    assert families - parts == set(re.findall(r"`(\w+Keywords)`", section("Types")))

@@ -76,6 +76,13 @@ def function(name: str, value: Any) -> Any:
     return value
 
 
+def options(verb: str, given: Iterable[str], known: Iterable[str]) -> None:
+    """A name that a verb does not know is a slip like any other misspelt argument: a TypeError."""
+    unknown = sorted(set(given).difference(known))
+    if unknown:
+        raise TypeError(f"{verb} has no option {unknown[0]!r}; there are {', '.join(sorted(known))}")
+
+
 def several(name: str, value: Any) -> Iterable[Any]:
     """What can be gone through, one by one; a text can, but is not meant."""
     if isinstance(value, str | bytes) or not isinstance(value, Iterable):

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import Any
 
+from ..aisdk import token_usage
 from ..base import exact_json
 from ..core import heads, metadata
 from ..db.engine import Row, Tx
@@ -88,5 +89,5 @@ def usage_of(messages: Iterable[Row]) -> Usage:
     for _, _, role, text, *_ in messages:
         if role == "assistant" and '"usage"' in text:
             with suppress(BadValue):
-                used += Usage.from_metadata(exact_json.parse(text)) or Usage()
+                used += token_usage.from_metadata(exact_json.parse(text)) or Usage()
     return used

@@ -80,7 +80,7 @@ class Errors(Group):
     @pytest.mark.parametrize("message", BAD_MESSAGES, ids=short)
     def test_a_message_that_cannot_be_kept_is_refused_everywhere(self, session: Session, message: Any) -> None:
         ask(session, user("Hello?", id="q-1"))
-        given = message if isinstance(message, bytes | dict | int) else [message]
+        given: Any = message if isinstance(message, bytes | dict | int) else [message]
         for verb in (session.turn, session.commit, lambda m: session.edit("q-1", m)):
             with refused(session, BadValue):
                 verb(given)

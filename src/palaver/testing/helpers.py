@@ -5,11 +5,12 @@ from __future__ import annotations
 import re
 from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
-from typing import Any, Protocol
+from typing import Any, Protocol, Unpack
 
 import pytest
 
 from palaver import PalaverError, Session, Store, Turn
+from palaver.keywords import MessagesLike, TurnKeywords
 
 Json = dict[str, Any]
 OpenStore = Callable[..., Store]
@@ -46,7 +47,9 @@ def say(turn: Turn, text: str = "Hello.", *, message_id: str | None = None) -> T
     return turn
 
 
-def ask(session: Session, question: Any = "Hello?", reply: str = "Hello.", **setup: Any) -> Turn:
+def ask(
+    session: Session, question: MessagesLike = "Hello?", reply: str = "Hello.", **setup: Unpack[TurnKeywords]
+) -> Turn:
     """A whole turn: a question, its streamed answer, the seal."""
     with session.turn(question, **setup) as turn:
         say(turn, reply)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import pytest
 
 import palaver
-from palaver import AliasTaken, BadValue, Session, SessionNotFound, Store
+from palaver import AliasTaken, BadValue, Session, SessionDeleted, SessionNotFound, Store
 
 from .group import Group
 from .helpers import ask, call, refused, texts
@@ -68,7 +70,84 @@ class Sessions(Group):
         session.title = None
         assert session.title is None
 
+    # ------------------------------------------------------------ the application's own id
+
+    def test_a_session_is_made_once_and_found_after_that(self, store: Store) -> None:
+        first = store.sessions.get_or_create("chat-42", "coder", title="First", metadata={"a": 1})
+        again = store.sessions.get_or_create("chat-42", "other", title="Second")
+        assert (again, again.info.agent, again.title) == (first, "coder", "First")
+        assert store.sessions.get_or_create(first.id) == first
+        assert len(store.sessions.list().sessions) == 1
+
+    def test_a_deleted_session_is_neither_found_nor_made_again(self, store: Store) -> None:
+        store.sessions.get_or_create("chat-42").delete()
+        with pytest.raises(SessionDeleted):
+            store.sessions.get_or_create("chat-42")
+
+    @pytest.mark.parametrize("id", ["", "@", None, 7])
+    def test_what_can_be_no_id_is_refused(self, store: Store, id: Any) -> None:
+        with pytest.raises(BadValue):
+            store.sessions.get_or_create(id)
+        assert list(store.sessions) == []
+
+    def test_the_applications_id_is_good_wherever_an_id_is(self, store: Store) -> None:
+        parent = store.sessions.create(id="chat-42")
+        child = store.sessions.create(parent="chat-42", title="child")
+        assert (child.info.parent_id, child.ancestors()) == (parent.id, [parent.id])
+        assert names(store.sessions.list(parent="chat-42")) == ["child"]
+        with pytest.raises(SessionNotFound):
+            store.sessions.create(parent="chat-43")
+
+    # ------------------------------------------------------------ metadata
+
+    def test_metadata_is_read_as_a_mapping_that_cannot_be_changed(self, store: Store) -> None:
+        session = store.sessions.create(metadata={"k": 1})
+        assert dict(session.metadata) == {"k": 1}
+        with pytest.raises(TypeError):
+            session.metadata["k"] = 2  # type: ignore[index]
+        assert dict(session.metadata) == {"k": 1}
+
+    def test_metadata_is_changed_key_by_key_and_the_change_is_an_event(self, store: Store) -> None:
+        session = store.sessions.create(metadata={"k": 1, "gone": 2, "stays": [3]})
+        before = session.cursor()
+        session.update_metadata({"k": 2, "gone": None, "new": {"deep": True}})
+        assert dict(session.metadata) == {"k": 2, "stays": [3], "new": {"deep": True}}
+        [event] = session.events(after=before)
+        assert (event.kind, event.data) == ("metadata", {"changes": {"k": 2, "gone": None, "new": {"deep": True}}})
+
+    def test_a_change_that_changes_nothing_is_no_event(self, store: Store) -> None:
+        session = store.sessions.create(metadata={"k": 1})
+        before = session.cursor()
+        session.update_metadata({"k": 1, "never": None})
+        assert session.cursor() == before
+
+    def test_keys_that_are_left_alone_keep_their_bytes(self, store: Store) -> None:
+        exact = palaver.Raw(b'{"price":1.10,"big":123456789012345678901234567890}')
+        session = store.sessions.create(metadata={"exact": exact})
+        session.update_metadata({"k": 1})
+        assert session.metadata["exact"]["big"] == 123456789012345678901234567890
+
+    @pytest.mark.parametrize("changes", [None, "k", [1], {"hidden_at": 1}, {"deleted_at": 1}, {"k": float("nan")}])
+    def test_what_is_no_change_of_metadata_is_refused(self, session: Session, changes: Any) -> None:
+        with refused(session, BadValue):
+            session.update_metadata(changes)
+
+    def test_what_is_set_on_a_session_by_mistake_is_refused(self, session: Session) -> None:
+        assert session.agent == session.info.agent
+        for name in ("agent", "metadata", "model", "anything"):
+            with pytest.raises(AttributeError):
+                setattr(session, name, "other")
+
     # ------------------------------------------------------------ lists
+
+    def test_going_through_a_list_goes_through_all_pages(self, store: Store) -> None:
+        for n in range(7):
+            store.sessions.create(title=str(n), agent="a" if n % 2 else "b")
+        assert [info.title for info in store.sessions.list(limit=2)] == list("6543210")
+        assert [info.title for info in store.sessions.list(limit=1, agent="a")] == list("531")
+        page = store.sessions.list(limit=3)
+        assert (names(page), page.next is None) == (["6", "5", "4"], False)
+        assert [info.title for info in page] == list("6543210")
 
     def test_the_list_is_newest_first_by_last_activity(self, store: Store) -> None:
         first, _, third = (store.sessions.create(title=t) for t in ("one", "two", "three"))

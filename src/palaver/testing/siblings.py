@@ -166,7 +166,7 @@ class Siblings(Group):
 
     @pytest.mark.parametrize("nothing", [None, []], ids=["None", "empty list"])
     @pytest.mark.parametrize("message", ["q-1", "a-1"])
-    def test_an_edit_needs_something_to_say(self, session: Session, message: str, nothing: object) -> None:
+    def test_an_edit_needs_something_to_say(self, session: Session, message: str, nothing: list[str] | None) -> None:
         session.commit([user("Hello?", id="q-1"), assistant("Hi.", id="a-1")])
         with refused(session, palaver.PalaverError):
             session.edit(message, nothing)

@@ -70,6 +70,8 @@ def list_page(
     """One page, newest first, from the index that fits the filters; no part is touched."""
     if order not in ("updated", "created"):
         raise BadValue(f"order is 'updated' or 'created', not {arguments.shown(order)}")
+    if parent is not None:
+        parent = resolve(tx, parent) or parent
     before_at, before_id = _read_cursor(after, order) if after else (tx.far, "")
     query = Q.list_created if order == "created" else _driver(agent, workspace, parent)
     listed = tx.all(

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...aisdk import token_usage
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...model import Usage
@@ -32,7 +33,7 @@ def usage_of(messages: Sequence[LooseMessage]) -> Usage:
     total = Usage()
     for message in messages:
         if message.role == "assistant":
-            total += Usage.from_metadata(damage.parsed(message.metadata)) or Usage()
+            total += token_usage.from_metadata(damage.parsed(message.metadata)) or Usage()
     return total
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 from hashlib import sha256
-from typing import Any
+from typing import Any, Unpack
 
 from ... import permissions as rules_of
 from ...base import arguments, exact_json
@@ -13,6 +13,7 @@ from ...base.exact_json import check_column, check_name
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
+from ...keywords import TurnKeywords
 from .. import damage, model_ref
 from ..facts import TurnFacts
 from . import triggers
@@ -21,24 +22,17 @@ from . import triggers
 class TurnOptions:
     """Model, agent, prompt and trigger of a turn, and snapshots of the tools and permissions it has."""
 
-    def __init__(
-        self,
-        model: Any = None,
-        agent: str | None = None,
-        system_prompt: str | None = None,
-        trigger: dict[str, Any] | None = None,
-        snapshot_id: str | None = None,
-        toolset: str | None = None,
-        tools: Iterable[str] | None = None,
-        permissions: Iterable[Any] | None = None,
-    ) -> None:
+    def __init__(self, **given: Unpack[TurnKeywords]) -> None:
+        arguments.options("a turn", given, TurnKeywords.__annotations__)
+        model, prompt, trigger = given.get("model"), given.get("system_prompt"), given.get("trigger")
+        tools, permissions = given.get("tools"), given.get("permissions")
         self.model = None if model is None else model_ref.checked(model)
-        self.agent = check_name("agent", agent)
-        self.prompt = exact_json.check_text("system prompt", system_prompt)
-        self.digest = None if system_prompt is None else sha256(system_prompt.encode()).hexdigest()
+        self.agent = check_name("agent", given.get("agent"))
+        self.prompt = exact_json.check_text("system prompt", prompt)
+        self.digest = None if prompt is None else sha256(prompt.encode()).hexdigest()
         self.trigger = None if trigger is None else triggers.envelope(trigger)
-        self.snapshot_id = check_column("snapshot_id", snapshot_id)
-        self.toolset = check_column("toolset", toolset)
+        self.snapshot_id = check_column("snapshot_id", given.get("snapshot_id"))
+        self.toolset = check_column("toolset", given.get("toolset"))
         self.tools = None if tools is None else _names(tools)
         self.rules = None if permissions is None else _checked(permissions)
 

@@ -5,6 +5,7 @@ The rows follow the fold. A row that already holds what the fold says is not wri
 
 from __future__ import annotations
 
+from ...aisdk import token_usage
 from ...aisdk.folding import MISSING
 from ...aisdk.parts import tool_columns
 from ...base import exact_json, ids
@@ -118,7 +119,7 @@ def _count_metadata_usage(tx: Tx, turn: OpenTurn) -> None:
     """`messageMetadata.usage` is the whole usage so far: only what is new is added. It wins over what we were told."""
     if turn.fold.metadata is MISSING:
         return
-    given = Usage.from_metadata(exact_json.parse(turn.given_metadata))
+    given = token_usage.from_metadata(exact_json.parse(turn.given_metadata))
     if given is None:
         return
     if given != turn.usage or turn.told:

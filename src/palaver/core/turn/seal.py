@@ -10,6 +10,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
+from ...aisdk import token_usage
 from ...aisdk.parts import FINAL, INTERRUPTED
 from ...base import exact_json, ids
 from ...base.clock import now_ms
@@ -192,7 +193,7 @@ def usage_of(messages: list[NewMessage]) -> Usage:
     total = NOTHING
     for message in messages:
         if message.role == "assistant" and '"usage"' in message.metadata:
-            total += Usage.from_metadata(exact_json.parse(message.metadata)) or Usage()
+            total += token_usage.from_metadata(exact_json.parse(message.metadata)) or Usage()
     return total
 
 

@@ -12,6 +12,7 @@ from itertools import groupby, islice
 from operator import attrgetter
 from typing import NamedTuple
 
+from ...aisdk import token_usage
 from ...base import exact_json
 from ...base.clock import now_ms
 from ...db.engine import Database, Tx
@@ -130,6 +131,11 @@ def rollups(locked: Locked) -> None:
 
 def usage_in(text: str) -> Usage:
     """The tokens that an assistant's message tells of in its metadata."""
+    return (token_usage.from_metadata(damage.parsed(text)) if '"usage"' in text else None) or Usage()
+
+
+def usage_in_our_words(text: str) -> Usage:
+    """The same, as it was read before the words of others were known."""
     return (Usage.from_metadata(damage.parsed(text)) if '"usage"' in text else None) or Usage()
 
 

@@ -12,6 +12,7 @@ from ...aisdk.parts import COMPACTION
 from ...base import arguments, exact_json
 from ...db.engine import Tx
 from ...errors import BadValue, NotOnPath, TurnNotFound
+from ...keywords import CompactKeywords
 from ...model import TurnInfo
 from .. import counting, rows
 from ..foreign import adopt, hidden_stamps
@@ -22,11 +23,6 @@ from ..runtime import Runtime
 from ..settle import preflight
 from ..turn import message_input, seal
 from ..turn.seal import Sealed
-
-COUNTS = (
-    "tokens_before", "tokens_after", "summary_tokens", "summarization_input_tokens", "summarization_output_tokens",
-    "duration_ms",
-)  # fmt: skip
 
 
 class Compaction(NamedTuple):
@@ -43,10 +39,12 @@ class Compaction(NamedTuple):
     counts: dict[str, int] = {}  # noqa: RUF012
 
     @classmethod
-    def of(cls, summary: str, given: dict[str, Any]) -> Compaction:
+    def of(cls, summary: str, given: CompactKeywords) -> Compaction:
         """From the keyword arguments of `compact`."""
-        own = {name: given.pop(name) for name in cls._fields[1:-1] if name in given}
-        said = cls(summary, **own, counts=given)
+        arguments.options("compact()", given, CompactKeywords.__annotations__)
+        counts: dict[str, Any] = {**given}
+        own = {name: counts.pop(name) for name in cls._fields[1:-1] if name in counts}
+        said = cls(summary, **own, counts=counts)
         said.check()
         return said
 
@@ -61,8 +59,6 @@ class Compaction(NamedTuple):
         for name in ("compaction_type", "model", "provider", "trigger"):
             exact_json.check_column(name, getattr(self, name))
         for name, value in self.counts.items():
-            if name not in COUNTS:
-                raise BadValue(f"compact() has no {name!r}; there are {', '.join(COUNTS)}")
             counting.check_count(name, value)
 
 

@@ -9,7 +9,7 @@ from ...base.clock import now_ms
 from ...base.exact_json import check_name
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...errors import BadValue, SessionNotFound
+from ...errors import BadValue, SessionDeleted, SessionExists, SessionNotFound
 from .. import heads, model_ref, rows
 from ..foreign import materialise
 from ..read import places, sessions
@@ -31,6 +31,7 @@ def create(
     session_id: str | None = None,
 ) -> str:
     """A new session; with `parent`, a sub-agent's: relation `spawn`."""
+    parent = None if parent is None else _known(tx, parent)
     new, now = _name(tx, session_id), now_ms()
     origin_turn, message = _spawn_point(tx, parent)
     tx.defer(
@@ -59,6 +60,28 @@ def create(
     return new
 
 
+def get_or_create(tx: Tx, wanted: str, new: dict[str, Any]) -> str:
+    """The session that is known by an id, or a new one that is."""
+    found = sessions.resolve(tx, wanted)
+    if found is None:
+        try:
+            return create(tx, **new, session_id=wanted)
+        except SessionExists:  # somebody made it while we waited for the lock of its id
+            found = _known(tx, wanted)
+    head = rows.head.one(tx, session=found)
+    if head is not None and head.deleted_at is not None:
+        raise SessionDeleted(found)
+    return found
+
+
+def _known(tx: Tx, wanted: str) -> str:
+    """Our id of a session that is there, by our id or the application's."""
+    found = sessions.resolve(tx, wanted)
+    if found is None:
+        raise SessionNotFound(wanted)
+    return found
+
+
 def _name(tx: Tx, wanted: str | None) -> str:
     """The id of a session to be. A caller's own id must be free; it is used if well-formed, else mapped to ours."""
     if wanted is None:
@@ -66,11 +89,12 @@ def _name(tx: Tx, wanted: str | None) -> str:
     if not check_name("session id", wanted) or wanted == "@":
         raise BadValue(f"a session cannot have the id {wanted!r}; leave it out, or give one of your own")
     if sessions.resolve(tx, wanted) is not None:
-        raise BadValue(f"session {wanted} exists already; get() opens it")
+        raise SessionExists(wanted)
     if ids.is_ours(ids.SESSION, wanted):
         return wanted
     new, (origin, scope) = ids.mint(ids.SESSION), sessions.CLIENT
-    tx.run(Q.put_foreign_id, origin=origin, scope=scope, foreign=wanted, id=new)
+    if not tx.run(Q.put_foreign_id, origin=origin, scope=scope, foreign=wanted, id=new):
+        raise SessionExists(wanted)
     return new
 
 

@@ -2,11 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from typing import Any
+
+from ...base import exact_json
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...errors import AliasTaken, BadValue, Refused, SessionDeleted, SessionNotFound, TurnNotFound
-from .. import heads, metadata, rows
+from ...errors import AliasTaken, BadValue, Refused, ReservedKey, SessionDeleted, SessionNotFound, TurnNotFound
+from .. import damage, heads, metadata, rows
 from ..read import sessions
 from ..runtime import Runtime
 from ..settle import preflight, recovery, requeue
@@ -20,6 +24,44 @@ def set_title(tx: Tx, _: Runtime, session_id: str, title: str | None) -> None:
     head = heads.lock(tx, session_id, timestamps=0)
     tx.defer(Q.set_title, session=session_id, title=title)
     open_turn.record_event(tx, head, "title", None, {"title": title})
+
+
+def metadata_changes(given: Any) -> dict[str, Any]:
+    """What a caller gave to change of a session's metadata: each value as its JSON text, None for one that goes."""
+    if not isinstance(given, Mapping):
+        raise BadValue(f"metadata changes are an object of keys and values, not {type(given).__name__}")
+    text = metadata.as_given({key: value for key, value in given.items() if value is not None})
+    changes = exact_json.open_object(text) | {key: None for key, value in given.items() if value is None}
+    for key in changes:
+        if exact_json.check_text("metadata key", key) == _DELETED:
+            raise ReservedKey(_DELETED)
+    return changes
+
+
+def update_metadata(tx: Tx, _: Runtime, session_id: str, changes: dict[str, Any]) -> None:
+    """Change some keys; the others keep their bytes. What is so already is no event."""
+    if _changed(tx, session_id, changes) is None:
+        return
+    head = heads.lock(tx, session_id, timestamps=0)
+    text = _changed(tx, session_id, changes)
+    if text is not None:
+        tx.defer(Q.set_session_metadata, session=session_id, metadata=text, now=now_ms())
+        open_turn.record_event(tx, head, "metadata", None, {"changes": changes})
+
+
+def _changed(tx: Tx, session_id: str, changes: dict[str, Any]) -> str | None:
+    """A session's metadata with the changes in it; None if there are none."""
+    stamps = rows.session_stamps.one(tx, session=session_id)
+    if stamps is None:
+        raise SessionNotFound(session_id)
+    if stamps.deleted_at is not None:
+        raise SessionDeleted(session_id)
+    before = stamps.metadata_json
+    if not isinstance(damage.parsed(before), dict):
+        raise Refused(f"the metadata of session {session_id} is no object; another program wrote it")
+    after = exact_json.open_object(before) | changes
+    text = exact_json.encode({key: value for key, value in after.items() if value is not None})
+    return None if exact_json.same(before, text) else text
 
 
 def set_archived(tx: Tx, _: Runtime, session_id: str, archived: bool) -> None:

@@ -4,11 +4,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...aisdk import token_usage
 from ...base import exact_json
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import ChunkError, Refused
-from ...model import Usage
 from .. import heads, rows
 from ..facts import IN_MEMORY, TurnFacts
 from ..foreign import hidden_stamps
@@ -82,7 +82,7 @@ def _take_back(tx: Tx, turn: OpenTurn, events: list[tuple[object, ...]]) -> None
         tx.defer(Q.delete_part, id=part_id)
     turn.rows = {}
     if not turn.told and turn.usage != NOTHING:  # tokens that streamed in move on with their step
-        left = Usage.from_metadata(exact_json.parse(turn.given_metadata)) or NOTHING
+        left = token_usage.from_metadata(exact_json.parse(turn.given_metadata)) or NOTHING
         response.count_usage(tx, turn, left, turn.cost)
     kept = [entry for entry in turn.entries if not (entry.kind == "result" and entry.ref in gone)]
     if len(kept) < len(turn.entries):

@@ -1,0 +1,482 @@
+"""Palaver for asyncio: the same verbs, each awaited; the work itself happens in threads.
+
+    store = await aio.open("talks.db")
+    session = await store.sessions.create("coder")
+    async with await session.turn("Hello?") as turn:
+        async for chunk in model_stream:
+            await turn.write(chunk)
+
+There is no second implementation: an object here stands for the one it is named after, and every method is a coroutine
+of the same name and arguments. Calls on one turn keep their order; chunks of many turns share transactions. Cancelling
+an awaited call never cancels the work: a chunk whose `write` was cancelled is stored, once.
+
+What can be gone through needs no await before it: `async for event in session.follow()`, `async for info in
+store.sessions.list()`. A property that reads the store is awaited, `await session.title`, and set by `set("title", …)`.
+
+Made from the synchronous classes by `python -m tests.tools.aio_stub`: change those, and run it again.
+"""
+
+import builtins
+from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
+from datetime import datetime
+from types import TracebackType
+from typing import Any, Generic, Literal, Unpack
+
+from .aisdk.budget import Context, Count
+from .awaited.iterating import AsyncPage, Following, Listing
+from .db.engine import Database
+from .keywords import (
+    ClaimKeywords,
+    CommitKeywords,
+    CompactKeywords,
+    EnqueueKeywords,
+    MessageLike,
+    MessagesLike,
+    ModelLike,
+    OpenKeywords,
+    TurnKeywords,
+)
+from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo
+from .opening import Address
+from .permissions import Answer
+from .recording import C
+from .session import StoredMessage
+from .turn import Chunk
+
+__all__ = [
+    "Async",
+    "AsyncMoment",
+    "AsyncPage",
+    "AsyncRecording",
+    "AsyncSession",
+    "AsyncSessionRules",
+    "AsyncSessions",
+    "AsyncStore",
+    "AsyncToolCall",
+    "AsyncTurn",
+    "Following",
+    "Listing",
+    "open",
+    "record",
+]
+
+class Async:
+    """Stands for an object of the synchronous library."""
+
+    def __init__(self, inner: object, lane: object) -> None: ...
+
+class AsyncMoment(Async):
+    """A session as it was."""
+
+    @property
+    def turn_id(self) -> str | None: ...
+    @property
+    def revision(self) -> int: ...
+    @property
+    def at(self) -> int: ...
+    async def messages(self) -> list[dict[str, Any]]: ...
+
+class AsyncSession(Async):
+    """A Session."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def info(self) -> Coroutine[Any, Any, SessionInfo]: ...
+    @property
+    def revision(self) -> Coroutine[Any, Any, int]:
+        """How often the head moved: what `expected=` is compared with. What a dead writer or another program left is
+        put on the path first, so nobody is refused for rows it was shown: read the revision, then the messages."""
+    @property
+    def agent(self) -> Coroutine[Any, Any, str]: ...
+    @property
+    def metadata(self) -> Coroutine[Any, Any, Mapping[str, Any]]:
+        """The application's own object, to be read; `update_metadata` changes it."""
+    async def update_metadata(self, changes: Mapping[str, Any]) -> None:
+        """Set some keys of the metadata; those that are None are taken away."""
+    @property
+    def title(self) -> Coroutine[Any, Any, str | None]: ...
+    async def messages(self) -> list[dict[str, Any]]:
+        """The transcript as UIMessages: the head's path, then what is open or was written by others."""
+    async def messages_json(self) -> str:
+        """The same as JSON text, every stored byte as it was given."""
+    async def transcript(self, turn: str | None = None) -> list[StoredMessage]:
+        """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
+    async def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
+        """The transcript, and the number of the newest event in it: read on with `events(after=…)`. As for `revision`,
+        what others left is put on the path first."""
+    async def at(self, when: datetime | int) -> AsyncMoment:
+        """The session as its head stood at a time (a datetime, or epoch ms)."""
+    async def history(self) -> list[Line]:
+        """Every move of the head, oldest first."""
+    async def cursor(self) -> int:
+        """The number of the newest event: where `follow(after=…)` begins if nothing of before is wanted."""
+    async def events(self, after: int = 0, limit: int = 1000) -> list[Event]: ...
+    def follow(self, after: int | None = None, *, timeout: float | None = None) -> Following:
+        """`session.follow`, with `async for`. It holds no thread while nothing happens."""
+    async def path(self) -> list[TurnInfo]:
+        """The turns from the root to the head."""
+    async def tree(self) -> list[TurnInfo]:
+        """Every turn this session knows, strays and other branches too; parents before children."""
+    async def strays(self) -> list[TurnInfo]:
+        """Turns that lost a race or came too late; `fork(at=…)` rescues one."""
+    async def waiting(self) -> list[TurnInfo]:
+        """Turns that wait for an approval or a client's tool."""
+    async def live(self) -> list[TurnInfo]:
+        """Turns that somebody is writing."""
+    async def messages_of(self, turn_id: str) -> list[StoredMessage]:
+        """The messages that one turn lists."""
+    async def ancestors(self) -> list[str]:
+        """Ids of the sessions this one came from, nearest first."""
+    async def descendants(self) -> list[str]:
+        """Ids of the sessions that came from this one, nearest first."""
+    async def aliases(self) -> list[tuple[str, str]]: ...
+    async def turn(
+        self, messages: MessagesLike = None, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> AsyncTurn:
+        """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
+        `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
+    async def commit(
+        self, messages: MessagesLike, expected: int | None = None, **given: Unpack[CommitKeywords]
+    ) -> TurnInfo:
+        """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
+        `expected` it follows whatever the head is. Also: `model`, `agent`, `trigger`, `snapshot_id`, `toolset`,
+        `tools`, `permissions`."""
+    async def regenerate(
+        self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> AsyncTurn:
+        """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
+        question if it has none."""
+    async def edit(
+        self, message: str, content: MessagesLike, expected: int | None = None, **given: Unpack[TurnKeywords]
+    ) -> AsyncTurn:
+        """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
+    async def resume(self, turn_id: str) -> AsyncTurn:
+        """Continue a waiting turn: the same message, wherever it was left."""
+    async def enqueue(self, message: MessageLike, id: str | None = None, **given: Unpack[EnqueueKeywords]) -> Queued:
+        """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
+    async def queue(self) -> list[Queued]:
+        """What waits, first come first."""
+    async def claim(
+        self, id: str | None = None, expected: int | None = None, **given: Unpack[ClaimKeywords]
+    ) -> AsyncTurn | None:
+        """Begin the first message in line, or the one with this id; None: nothing waits. Of many who claim, one gets
+        it. Leave its block by an exception before any chunk came, and the message waits again, once."""
+    async def cancel(self, id: str) -> bool:
+        """Take a queued message back. False: it was before. MessageFired: it is too late."""
+    @property
+    def permissions(self) -> AsyncSessionRules:
+        """The session's own rules: add, remove, list, evaluate."""
+    async def context(
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
+    ) -> Context:
+        """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
+        turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself. With
+        `max_tokens`, what fits, newest first: `.left_out` says how many messages do not, `.compaction_due` when to
+        compact. `count` tells how many tokens a UIMessage is; without it that is estimated."""
+    async def model_messages(
+        self,
+        *,
+        system: str | None = None,
+        max_tokens: int | None = None,
+        count: Callable[[dict[str, Any]], int] | None = None,
+    ) -> list[dict[str, Any]]:
+        """The same as the AI SDK's model messages."""
+    async def compact(
+        self,
+        summary: str,
+        keep_from: str | TurnInfo | AsyncTurn | None = None,
+        expected: int | None = None,
+        **given: Unpack[CompactKeywords],
+    ) -> TurnInfo:
+        """Let a summary stand for everything before a turn (for everything, without one). The turns stay; only
+        `context()` stops at the summary. Also: `compaction_type`, `model`, `provider`, `trigger`, `auto`, `overflow`,
+        `metadata`, `tokens_before`, `tokens_after`, `summary_tokens`, `summarization_input_tokens`,
+        `summarization_output_tokens`, `duration_ms`."""
+    async def prune(self, before: str | TurnInfo | AsyncTurn | None = None, *, keep: int | None = None) -> int:
+        """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
+        The record stays as it is."""
+    async def fork(
+        self,
+        at: str | TurnInfo | AsyncTurn | dict[str, Any] | None = None,
+        *,
+        title: str | None = None,
+        copy: bool = False,
+    ) -> AsyncSession:
+        """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
+        only the contract must see it whole: `copy=True`."""
+    async def materialise(self) -> int:
+        """Copy the messages that live in other sessions, for readers who know only the contract; how many."""
+    async def rewind(
+        self, to: str | TurnInfo | AsyncTurn | dict[str, Any], expected: int | None = None, reason: str | None = None
+    ) -> None:
+        """Back to a turn, or to right after a message. Nothing is lost: undo() returns."""
+    async def undo(self, expected: int | None = None) -> None:
+        """Take back the last move of the head; again, the one before it."""
+    async def redo(self, expected: int | None = None) -> None: ...
+    async def move(self, to: str | TurnInfo | AsyncTurn | None, expected: int, reason: str | None = None) -> None:
+        """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
+    async def archive(self) -> None:
+        """Read-only, and out of lists. Turns already open may finish."""
+    async def unarchive(self) -> None: ...
+    async def delete(self) -> None:
+        """Gone from every list; forks keep what they share. undelete() brings it back."""
+    async def undelete(self) -> None: ...
+    async def alias(
+        self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None
+    ) -> None:
+        """A unique name, in its namespace, for this session (or for one of its turns)."""
+    async def unalias(self, name: str, namespace: str = "alias") -> None: ...
+    async def adopt(self) -> bool:
+        """Make turns of everything another program wrote into this session; False if there was nothing."""
+    async def set(self, name: Literal["title"], value: str | None) -> None:
+        """Set the title."""
+
+class AsyncSessionRules(Async):
+    """A session's own rules."""
+
+    async def list(self) -> builtins.list[dict[str, Any]]:
+        """The session's own rules, in the order they were added."""
+    async def add(self, permission: str, pattern: str = "*", action: str = "allow", **more: Any) -> dict[str, Any]:
+        """A rule for this session. Adding the same again changes nothing."""
+    async def remove(self, permission: str, pattern: str | None = None, action: str | None = None) -> int:
+        """Take rules away: those for a permission, with this pattern and action where given; how many."""
+    async def evaluate(
+        self,
+        permission: str,
+        *,
+        argv: Sequence[str] | str | None = None,
+        path: str | None = None,
+        host: str | None = None,
+        manifest: Iterable[Any] | None = None,
+        project: Iterable[Any] | None = None,
+        headless: bool = False,
+    ) -> Answer:
+        """May this be done? The host gives the rules of its manifest and project; the session's are added."""
+
+class AsyncSessions(Async):
+    """Finding and making sessions; `async for` goes through all that are not archived."""
+
+    async def create(
+        self,
+        agent: str = "default",
+        *,
+        workspace: str | None = None,
+        model: Any = None,
+        title: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: AsyncSession | str | None = None,
+        tool_call_id: str | None = None,
+        id: str | None = None,
+    ) -> AsyncSession:
+        """A new session. With `parent` it is a sub-agent's, spawned from there (by a tool call, if given). `id` may be
+        the application's own."""
+    async def get_or_create(
+        self,
+        id: str,
+        agent: str = "default",
+        *,
+        workspace: str | None = None,
+        model: Any = None,
+        title: str | None = None,
+        metadata: dict[str, Any] | None = None,
+        parent: AsyncSession | str | None = None,
+        tool_call_id: str | None = None,
+    ) -> AsyncSession:
+        """The session with this id, ours or the application's; made with the rest if there is none yet. Of many who ask
+        at once, one makes it. SessionDeleted if it was deleted."""
+    async def get(self, session_id: str, *, deleted: bool = False) -> AsyncSession:
+        """The session with this id, ours or the one given to create(); SessionNotFound if none, or it was deleted."""
+    async def find(self, name: str, namespace: str | None = None) -> AsyncSession:
+        """By id, or by an alias (in one namespace, or in any if it is clear)."""
+    async def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
+        """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
+        the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
+    def list(
+        self,
+        *,
+        agent: str | None = None,
+        workspace: str | None = None,
+        parent: AsyncSession | str | None = None,
+        archived: bool = False,
+        order: str = "updated",
+        limit: int = 50,
+        after: str | None = None,
+    ) -> Listing:
+        """`sessions.list`: awaited, one page; with `async for`, all of them."""
+    def __aiter__(self) -> AsyncIterator[SessionInfo]: ...
+
+class AsyncStore(Async):
+    """A Store; leave its block, or await `close()`."""
+
+    @property
+    def sessions(self) -> AsyncSessions: ...
+    @property
+    def path(self) -> str: ...
+    @property
+    def readonly(self) -> bool: ...
+    @property
+    def notes(self) -> list[str]: ...
+    @property
+    def db(self) -> Database: ...
+    async def close(self) -> None:
+        """What was begun is finished first. A second time does nothing."""
+    async def recover(self) -> int:
+        """Seal what dead writers left open, in every session; how many sessions had some."""
+    async def abandoned(self) -> set[str]:
+        """The open turns that nobody writes any more; `recover` would seal them. For who may only look."""
+    async def trim(self, older_than: float | None = None) -> int:
+        """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
+        parts hold what they said. Done by itself a little after each seal."""
+    async def verify(self, *, fix: bool = False, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
+        """Recompute every digest and every derived copy; what does not fit. `fix` rewrites copies, never truth.
+        `progress` is called now and then, with how many turns and sessions were looked at."""
+    async def rebuild(self, session_id: str | None = None, *, fix: bool = True) -> list[Problem]:
+        """In a store that keeps everything (`events="full"`): make the rows of one session, or of all, again from the
+        journal; what was missing or said something else. `fix=False` only compares."""
+    async def adopt(self) -> int:
+        """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
+    async def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
+        """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
+    async def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None: ...
+    async def system_prompt(self, digest: str) -> str | None: ...
+    async def __aenter__(self) -> AsyncStore: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+class AsyncToolCall(Async):
+    """A tool call of an open turn, waiting for its answer."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def name(self) -> str: ...
+    async def output(self, value: Any, *, preliminary: bool = False) -> None:
+        """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open."""
+    async def error(self, text: str) -> None:
+        """Why the tool failed, as the model is to read it."""
+    async def ask(self) -> None:
+        """Ask a person whether it may run: leave the block, and the turn waits. `turn.resolve(call.id, approved=…)` is
+        the answer, on what `session.resume(turn.id)` gives, in any process."""
+
+class AsyncTurn(Async):
+    """A Turn; leaving its block seals it, as without asyncio."""
+
+    @property
+    def id(self) -> str: ...
+    @property
+    def session_id(self) -> str: ...
+    @property
+    def status(self) -> Coroutine[Any, Any, str]: ...
+    @property
+    def chunks(self) -> Coroutine[Any, Any, int]:
+        """How many chunks were taken: the `at` of the next one."""
+    @property
+    def stored(self) -> Coroutine[Any, Any, int]:
+        """How many of them are on disk: all, unless the save policy holds some back."""
+    @property
+    def message_id(self) -> Coroutine[Any, Any, str | None]:
+        """The row of the response, once there is one."""
+    async def message(self) -> dict[str, Any]:
+        """The response so far, as plain values."""
+    async def write(self, chunk: Chunk, *, at: int | None = None) -> None:
+        """`turn.write`; chunks of many turns share a transaction."""
+    async def append(self, given: Iterable[Chunk], *, at: int | None = None) -> None:
+        """Keep chunks, all or none. `at` says how many were stored before: chunks stored already are not doubled."""
+    async def flush(self) -> None:
+        """Write what the save policy holds back."""
+    async def text(self, delta: str) -> None:
+        """More of the answer. It goes on in the text that is open, or begins one."""
+    async def reasoning(self, delta: str) -> None:
+        """More of what the model thinks."""
+    async def tool(self, name: str, input: Any = None, *, id: str | None = None) -> AsyncToolCall:
+        """The model calls a tool; `call.output(…)` or `call.error(…)` answers. Without an answer the turn waits when
+        its block is left. Calls that were made together are written before the first answer."""
+    async def file(self, source: str | bytes, media_type: str | None = None) -> None:
+        """A file that the model made: its bytes, or its address (a URL)."""
+    async def step(self) -> None:
+        """The model is called again: what follows is another step."""
+    async def usage(
+        self,
+        told: Any = None,
+        *,
+        input: int = 0,
+        output: int = 0,
+        reasoning: int = 0,
+        cache_read: int = 0,
+        cache_write: int = 0,
+        model: ModelLike | None = None,
+        cost_usd: float | None = None,
+    ) -> None:
+        """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
+        `input` excludes the cache, `output` excludes reasoning. The store never computes a cost."""
+    async def resolve(
+        self,
+        tool_call_id: str,
+        *,
+        output: Any = ...,
+        error: str | None = None,
+        approved: bool | None = None,
+        reason: str | None = None,
+    ) -> None:
+        """A tool's result, or the answer to an approval request, that did not come through the stream."""
+    async def wait(self) -> None:
+        """Leave the turn open for somebody to answer: minutes or days. `session.resume(turn.id)` continues it."""
+    async def used(self, permission: str) -> None:
+        """Note that the turn made use of a permission: beside those it was granted, for whoever audits it."""
+    async def context(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
+    ) -> Context:
+        """What a model should see to go on with this turn: what is before it, and what it has so far; with
+        `max_tokens`, what fits (see `session.context`)."""
+    async def model_messages(
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
+    ) -> list[dict[str, Any]]:
+        """The same as the AI SDK's model messages: what an agent's loop gives its model, again after each tool."""
+    async def compact(
+        self, summary: str, keep_from: str | TurnInfo | AsyncTurn | None = None, **given: Unpack[CompactKeywords]
+    ) -> AsyncTurn:
+        """Compact while the turn runs: it is sealed at its last finished step, the summary follows, and the turn that
+        is returned goes on from there; all of it or nothing. Takes what `session.compact` takes."""
+    async def seal(self, status: str | None = None) -> None:
+        """Freeze the turn and move the head to it. HeadConflict: somebody else moved it first."""
+    async def abort(self, reason: str | None = None) -> None:
+        """End the turn with what it has; open tool calls are closed as interrupted."""
+    async def fail(self, message: str, code: str | None = None) -> None:
+        """End the turn as failed, with what it has; the error can be read in its `TurnInfo`."""
+    async def give_back(self) -> bool:
+        """A queued message whose start failed before anything came waits again, once. False: it does not."""
+    async def __aenter__(self) -> AsyncTurn: ...
+    async def __aexit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None: ...
+
+class AsyncRecording(Generic[C]):
+    """Iterate over it for the chunks, once; the stream is recorded to its end whether anybody listens or not."""
+
+    turn: AsyncTurn
+    def __init__(self, turn: AsyncTurn, stream: AsyncIterable[C]) -> None: ...
+    def __aiter__(self) -> AsyncIterator[C]: ...
+    async def wait(self) -> None:
+        """Until everything is recorded; an error of the stream is raised here."""
+    async def stop(self, reason: str | None = "stopped") -> None:
+        """Stop generating: the turn is sealed, as aborted, with what it has; the stream is closed, and who listens is
+        at the end. Nothing happens if the recording has ended."""
+
+async def open(url: Address, space: str | None = None, **options: Unpack[OpenKeywords]) -> AsyncStore:
+    """`palaver.open`, awaited."""
+
+async def record(
+    session: AsyncSession,
+    message: MessagesLike,
+    stream: AsyncIterable[C],
+    *,
+    expected: int | None = None,
+    **given: Unpack[TurnKeywords],
+) -> AsyncRecording[C]:
+    """Begin a turn with a message and record an async stream in it, passing each chunk on."""

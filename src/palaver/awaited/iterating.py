@@ -1,0 +1,122 @@
+"""What is gone through with `async for`, and may be awaited first: events as they come, and lists of sessions."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, Generator
+from functools import partial
+from typing import Any
+
+from ..base.clock import monotonic
+from ..model import Event, Page, SessionInfo
+from ..session import Session
+from ..watcher import Subscription
+from .crew import Lane
+
+
+class Following:
+    """Events as they come, once. Without a cursor it begins where the session stands when it is awaited, or else when
+    the first event is asked for. It holds no thread while nothing happens."""
+
+    def __init__(self, session: Session, lane: Lane, after: int | None, timeout: float | None) -> None:
+        self._session = session
+        self._lane = lane
+        self._after = after
+        self._timeout = timeout
+        self._events: AsyncGenerator[Event, None] | None = None
+
+    def __await__(self) -> Generator[Any, None, Following]:
+        return self._begun().__await__()
+
+    async def _begun(self) -> Following:
+        if self._after is None:
+            self._after = await self._lane.run(self._session.cursor)
+        return self
+
+    def __aiter__(self) -> Following:
+        return self
+
+    async def __anext__(self) -> Event:
+        await self._begun()
+        if self._events is None:
+            assert self._after is not None
+            self._events = _events(self._session, self._lane, self._after, self._timeout)
+        return await anext(self._events)
+
+    async def aclose(self) -> None:
+        """Stop following now; leaving the loop does it a moment later."""
+        if self._events is not None:
+            await self._events.aclose()
+
+
+async def _events(session: Session, lane: Lane, cursor: int, timeout: float | None) -> AsyncGenerator[Event, None]:
+    """It knows nothing of who iterates, so that it ends when that one is forgotten."""
+    news, quiet_since = asyncio.Event(), monotonic()
+    wake = partial(asyncio.get_running_loop().call_soon_threadsafe, news.set)
+    with Subscription(session._store._watcher, session.id, wake) as subscription:
+        while True:
+            news.clear()
+            found = await lane.run(partial(_all, session, cursor))
+            for event in found:
+                cursor = event.seq
+                yield event
+            if found:
+                quiet_since = monotonic()
+                continue
+            left = None if timeout is None else timeout - (monotonic() - quiet_since)
+            if left is not None and left <= 0:
+                return
+            if not subscription.begin():
+                await _until(news, left)
+
+
+async def _until(news: asyncio.Event, seconds: float | None) -> None:
+    try:
+        async with asyncio.timeout(seconds):
+            await news.wait()
+    except TimeoutError:
+        pass
+
+
+def _all(session: Session, cursor: int) -> list[Event]:
+    return list(session.follow(cursor, timeout=0))
+
+
+Fetch = Callable[[str | None], Awaitable[Page]]
+
+
+class Listing:
+    """Sessions of a list. Awaited: one page of it; with `async for`: all of them, page by page."""
+
+    def __init__(self, fetch: Fetch, after: str | None) -> None:
+        self._fetch = fetch
+        self._after = after
+
+    def __await__(self) -> Generator[Any, None, AsyncPage]:
+        return self._page().__await__()
+
+    async def _page(self) -> AsyncPage:
+        return AsyncPage(await self._fetch(self._after), self._fetch)
+
+    async def __aiter__(self) -> AsyncIterator[SessionInfo]:
+        async for info in await self:
+            yield info
+
+
+class AsyncPage:
+    """Part of a list. `next` is the cursor of the rest, None at the end; `async for` goes on through the rest."""
+
+    def __init__(self, page: Page, fetch: Fetch) -> None:
+        self.sessions: list[SessionInfo] = page.sessions
+        self.next: str | None = page.next
+        self._fetch = fetch
+
+    async def __aiter__(self) -> AsyncIterator[SessionInfo]:
+        sessions, after = self.sessions, self.next
+        while True:
+            for info in sessions:
+                yield info
+            if after is None:
+                return
+            page = await self._fetch(after)
+            sessions, after = page.sessions, page.next
