@@ -1,4 +1,4 @@
-"""Imports point one way: cli → handles → streaming, exports → core → db → aisdk, permissions → base; so inside core."""
+"""Imports point one way: cli → handles → streaming, exports → core → db → aisdk, search … → base; so inside core."""
 
 from __future__ import annotations
 

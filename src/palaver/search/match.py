@@ -13,7 +13,7 @@ from functools import cached_property
 
 from .characters import fold_text, is_word
 from .tree import And, Field, Node, Not, Or, Term
-from .words import pieces, runs, runs_by_piece
+from .words import pieces, runs
 
 __all__ = ["Text", "fold_text", "literal_places", "matches"]
 
@@ -35,10 +35,6 @@ class Text:
     @cached_property
     def pieces(self) -> str:
         return f" {' '.join(pieces(self.text))} "
-
-    @cached_property
-    def runs_by_piece(self) -> dict[str, set[str]]:
-        return runs_by_piece(self.text)
 
 
 def matches(node: Node | None, text: Text | str, has: Callable[[Field], bool] | None = None) -> bool:

@@ -41,6 +41,8 @@ def _cuts(words: Sequence[str], overlap: int) -> Iterator[tuple[int, int]]:
 
 def _end(words: Sequence[str], start: int) -> int:
     """How far a slice goes that starts here."""
+    if len(words) - start <= MOST_OF_ONE_WORD:
+        return len(words)  # words are short: so few are within every limit
     counts: Counter[str] = Counter()
     size = 0
     for at in range(start, min(start + MOST_POSITIONS, len(words))):

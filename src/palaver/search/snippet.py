@@ -14,10 +14,10 @@ from itertools import accumulate, islice
 from typing import NamedTuple
 
 from .characters import heaps_of_marks, is_unspaced, is_word, run_spans
-from .match import Text, literal_places
+from .match import literal_places
 from .origins import Origins
 from .tree import Node, Term, positive_terms
-from .words import cut
+from .words import cut, runs_by_piece
 
 SIZE = 200  # characters, about
 MOST_PLACES = 100_000  # that are looked at, for all terms
@@ -59,7 +59,11 @@ class _Reading:
 
     def __init__(self, text: str) -> None:
         self.origins = Origins(text)
-        self._runs_by_piece = Text(text).runs_by_piece
+        self._text = text
+
+    @cached_property
+    def _runs_by_piece(self) -> dict[str, set[str]]:
+        return runs_by_piece(self._text)
 
     @cached_property
     def _runs(self) -> list[tuple[int, int]]:

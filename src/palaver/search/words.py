@@ -77,9 +77,8 @@ def pairs(run: str) -> list[str]:
 def pieces(text: str, words: Iterable[str] = ()) -> list[str]:
     """The pieces of a text that are not among its words."""
     found = {piece: None for run in _cased_runs(text) for piece in pieces_of(run)}
-    for word in words if found else ():
-        found.pop(word, None)
-    return list(found)
+    known = set(words) if found else ()
+    return [piece for piece in found if piece not in known]
 
 
 def runs_by_piece(text: str) -> dict[str, set[str]]:
