@@ -102,6 +102,7 @@ TEXTS_BY_HAND = [
         ("user -user@host", {2}),
         ("(c OR user) NOT (fine OR foo)", {1}),
         ("NOT (NOT c)", {0, 1}),
+        ("c -(c (d OR -fine))", {0}),
         ("nothing", set()),
     ],
 )

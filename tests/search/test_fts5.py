@@ -29,6 +29,7 @@ from palaver.search.query import parse
         ("foo (bar OR -baz)", Lookup('"foo"', None, False)),
         ("foo -(bar -baz)", Lookup('("foo") NOT ((("bar") NOT ("baz")))', None, True)),
         ("foo -(bar OR -baz)", Lookup('"foo"', None, False)),
+        ("foo -(bar (baz OR -qux))", Lookup('"foo"', None, False)),
         ("foo (role:user OR bar)", Lookup('"foo"', None, False)),
     ],
 )

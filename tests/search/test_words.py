@@ -157,6 +157,9 @@ def test_every_word_is_where_its_span_says(text: str, times: int) -> None:
 
 @settings(max_examples=100, deadline=None)
 @given(TEXTS, st.integers(1, 30))
+@example("a" * 249 + "e\u0301", 1)
+@example("a" * 249 + "\u1112\u1161", 1)
+@example("a" * 249 + " \n b", 1)
 def test_the_blocks_of_a_text_fold_to_the_whole(text: str, times: int) -> None:
     origins = Origins(text * times)
 
