@@ -11,7 +11,7 @@ import tempfile
 from collections.abc import Iterator
 
 import agent_loop
-from agent_loop import Json
+from agent_loop import Json, Said
 
 import palaver
 
@@ -24,14 +24,14 @@ def clean() -> str:
     return "2 files removed"
 
 
-def model(
-    messages: list[Json],
-) -> Iterator[Json]:  # it is killed half-way; where the last word is half a sentence of its own, it finishes that
-    half = messages[-1]["role"] == "assistant"
-    for chunk in agent_loop.model(messages):
-        yield chunk | {"delta": "are gone." if half else "Two files "} if "delta" in chunk else chunk
-        if "delta" in chunk and not half:
+def model(messages: list[Json]) -> Iterator[Said]:
+    if messages[-1]["role"] == "assistant":  # half a sentence of its own: it goes on from there
+        yield "are gone."
+        return
+    for said in agent_loop.model(messages):
+        if said == "are gone.":
             os.kill(os.getpid(), signal.SIGKILL)
+        yield said
 
 
 def begin(session: palaver.Session, step: str) -> palaver.Turn:
@@ -39,19 +39,20 @@ def begin(session: palaver.Session, step: str) -> palaver.Turn:
         return session.turn("Clean up.")
     if step == "approve":
         turn = session.resume(session.waiting()[0].id)
-        turn.resolve("clean-1", approved=True)
+        for part in agent_loop.calls(turn, "approval-requested"):
+            turn.resolve(part["toolCallId"], approved=True)
         return turn
     return session.turn([])  # nothing new is said: go on from what there is
 
 
 if sys.argv[2:]:
-    agent_loop.TOOLS["tool-clean"] = clean
+    agent_loop.TOOLS["clean"] = clean
     with palaver.open(PATH) as store, begin(store.sessions.get("chat"), sys.argv[2]) as turn:
         agent_loop.go_on(turn, model)
 else:
     print("The store is", PATH, file=sys.stderr)
     with palaver.open(PATH) as store:
-        session = store.sessions.create(agent="cleaner", id="chat")
+        session = store.sessions.get_or_create("chat", agent="cleaner")
         for step in ("ask", "approve", "go-on"):
             done = subprocess.run([sys.executable, __file__, PATH, step], check=False)
             print(step, "was killed" if done.returncode == -signal.SIGKILL else f"ended with {done.returncode}")

@@ -2,52 +2,51 @@
 
 import sys
 import tempfile
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import palaver
 
 Json = dict[str, Any]
-TOOLS: dict[str, Callable[..., object]] = {"tool-look": lambda: ["a.o", "b.o"], "tool-clean": lambda: "2 files removed"}
+Said = str | tuple[str, Json]  # what a model says: words, or a tool and its input
+TOOLS: dict[str, Callable[..., object]] = {"look": lambda: ["a.o", "b.o"], "clean": lambda: "2 files removed"}
+NEEDS_A_YES = {"clean"}
 
 
-def model(messages: list[Json]) -> Iterator[Json]:  # stands for a model that looks, cleans and tells
-    results = sum(message["role"] == "tool" for message in messages)
-    yield {"type": "start-step"}
-    if results < 2:
-        name = ("look", "clean")[results]
-        yield {"type": "tool-input-available", "toolCallId": f"{name}-1", "toolName": name, "input": {}}
-    else:
-        yield {"type": "text-start", "id": "t"}
-        yield {"type": "text-delta", "id": "t", "delta": "Two files are gone."}
-        yield {"type": "text-end", "id": "t"}
-    yield {"type": "finish-step"}
+def model(messages: list[Json]) -> Iterable[Said]:  # stands for a model that looks, cleans and tells
+    steps: list[list[Said]] = [[("look", {})], [("clean", {})], ["Two files ", "are gone."]]
+    return steps[sum(message["role"] == "tool" for message in messages)]
 
 
-def calls(turn: palaver.Turn, *states: str) -> list[Json]:
-    return [part for part in turn.message()["parts"] if part.get("state") in states]
-
-
-def settle(call: Json) -> Json:
-    call_id = call["toolCallId"]
-    if call["type"] == "tool-clean" and "approval" not in call:
-        return {"type": "tool-approval-request", "approvalId": f"may-{call_id}", "toolCallId": call_id}
-    if "approval" in call and not call["approval"]["approved"]:
-        return {"type": "tool-output-denied", "toolCallId": call_id}
-    tool = TOOLS[call["type"]]
-    return {"type": "tool-output-available", "toolCallId": call_id, "output": tool(**call["input"])}
-
-
-def go_on(turn: palaver.Turn, model: Callable[[list[Json]], Iterator[Json]] = model) -> None:
-    while True:
-        for call in calls(turn, "input-available", "approval-responded"):
-            turn.write(settle(call))
-        if calls(turn, "approval-requested"):
-            return turn.wait()  # for minutes or days
-        for chunk in model(turn.model_messages()):  # what went before, and what this turn has so far
-            turn.write(chunk)
-        if not calls(turn, "input-available"):
+def go_on(turn: palaver.Turn, model: Callable[[list[Json]], Iterable[Said]] = model) -> None:
+    run_what_was_answered(turn)
+    while not calls(turn, "approval-requested"):  # else leave the block: the turn waits, for minutes or days
+        called: list[tuple[palaver.ToolCall, Json]] = []
+        for said in model(turn.model_messages()):  # what went before, and what this turn has so far
+            if isinstance(said, str):
+                turn.text(said)
+            else:
+                called.append((turn.tool(*said), said[1]))
+        if not called:
             return
+        for call, given in called:
+            if call.name in NEEDS_A_YES:
+                call.ask()
+            else:
+                call.output(TOOLS[call.name](**given))
+
+
+def run_what_was_answered(turn: palaver.Turn) -> None:
+    for part in calls(turn, "approval-responded"):
+        if part["approval"]["approved"]:
+            name = part["type"].removeprefix("tool-")
+            turn.resolve(part["toolCallId"], output=TOOLS[name](**part["input"]))
+        else:
+            turn.write({"type": "tool-output-denied", "toolCallId": part["toolCallId"]})  # the model is told why
+
+
+def calls(turn: palaver.Turn, state: str) -> list[Json]:
+    return [part for part in turn.message()["parts"] if part.get("state") == state]
 
 
 if __name__ == "__main__":
@@ -57,7 +56,9 @@ if __name__ == "__main__":
         session = store.sessions.create(agent="cleaner")
         with session.turn("Clean up.") as turn:
             go_on(turn)
+        [asks] = calls(turn, "approval-requested")
+        print(turn.status, "|", asks["type"], asks["state"])
         with session.resume(session.waiting()[0].id) as turn:  # in this process, or in any other
-            turn.resolve("clean-1", approved=True)
+            turn.resolve(asks["toolCallId"], approved=True)
             go_on(turn)
         print(turn.status, "|", session.messages()[-1]["parts"][-1]["text"])

@@ -11,15 +11,11 @@ import palaver
 
 def answer(session: palaver.Session, question: str, text: str) -> None:
     with session.turn(question) as turn:
-        turn.append(
-            [
-                {"type": "start"},
-                {"type": "text-start", "id": "t"},
-                {"type": "text-delta", "id": "t", "delta": text},
-                {"type": "text-end", "id": "t"},
-                {"type": "finish"},
-            ]
-        )
+        turn.text(text)
+
+
+def texts(session: palaver.Session) -> list[str]:
+    return [part["text"] for message in session.messages() for part in message["parts"] if part["type"] == "text"]
 
 
 path = sys.argv[1] if sys.argv[1:] else tempfile.mkdtemp(prefix="palaver-") + "/talks.db"
@@ -30,7 +26,8 @@ with palaver.open(path) as store:
     fork = session.fork(title="the other way")  # one row and one pointer; the past is shared
     answer(session, "Another?", "Blue.")
     answer(fork, "Another?", "Red.")
-    for name, talk in (("session", session), ("fork", fork)):
-        print(name, [message["parts"][0]["text"] for message in talk.messages()])
+    print("session", texts(session))
+    print("fork   ", texts(fork))
     shared = {turn.id for turn in session.path()} & {turn.id for turn in fork.path()}
-    print(len(shared), "turn shared, digest", session.path()[0].digest == fork.path()[0].digest)
+    same = session.path()[0].digest == fork.path()[0].digest
+    print(len(shared), "turn is shared, and its digest is", "the same" if same else "another")

@@ -1,4 +1,4 @@
-"""Record what an agent streams. Every chunk is on disk before the next one is asked for.
+"""Record the stream of an AI SDK model as it is. Every chunk is on disk before the next one is asked for.
 
 python examples/record_a_stream.py [talks.db]
 """
@@ -12,7 +12,7 @@ import palaver
 
 
 def model(question: str) -> Iterator[dict[str, Any]]:
-    """Stands for a model: any source of AI SDK UI-message chunks will do."""
+    """Stands for a model: any source of AI SDK UI-message chunks will do, as dicts or as JSON text."""
     yield {"type": "start"}
     yield {"type": "start-step"}
     yield {"type": "tool-input-available", "toolCallId": "c1", "toolName": "clock", "input": {"zone": "UTC"}}
@@ -35,5 +35,5 @@ with palaver.open(path) as store:
             turn.write(chunk)
         turn.usage(input=14, output=6)
     for message in session.messages():
-        print(message["role"], [part["type"] for part in message["parts"]])
-    print(session.info.total_tokens, "tokens")
+        print(message["role"], [part.get("text") or part.get("output") or part["type"] for part in message["parts"]])
+    print(turn.chunks, "chunks,", session.info.total_tokens, "tokens, finished with", session.path()[-1].finish)

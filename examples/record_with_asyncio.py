@@ -7,11 +7,12 @@ import asyncio
 import sys
 import tempfile
 from collections.abc import AsyncIterator
+from typing import Any
 
 from palaver import aio
 
 
-async def model() -> AsyncIterator[dict[str, str]]:
+async def model() -> AsyncIterator[dict[str, Any]]:
     yield {"type": "start"}
     yield {"type": "text-start", "id": "t"}
     for word in ["Every", "word", "is", "kept", "."]:
@@ -27,9 +28,10 @@ async def main() -> None:
         recording = await aio.record(session, "Are you sure?", model())
         async for chunk in recording:
             if chunk.get("delta") == "word ":
-                break  # the client has gone
+                print("the client has gone")
+                break
         await recording.wait()
-        print((await session.messages())[-1]["parts"][0]["text"])
+        print("kept:", (await session.messages())[-1]["parts"][0]["text"])
 
 
 asyncio.run(main())

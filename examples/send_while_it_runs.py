@@ -13,19 +13,13 @@ print("The store is", path, file=sys.stderr)
 with palaver.open(path) as store:
     session = store.sessions.create(agent="coder")
     with session.turn("Fix the build.") as turn:
-        turn.write({"type": "start"})
         session.enqueue("And run the tests.", id="next")  # the agent is busy: it waits
-        turn.append(
-            [
-                {"type": "text-start", "id": "t"},
-                {"type": "text-delta", "id": "t", "delta": "Fixed."},
-                {"type": "text-end", "id": "t"},
-            ]
-        )
+        turn.text("Fixed.")
+    print("waiting:", [queued.message["parts"][0]["text"] for queued in session.queue()])
     while (claimed := session.claim()) is not None:  # of many who claim, one gets it
         with claimed as turn:
-            turn.append([{"type": "start"}, {"type": "text-start", "id": "t"}])
-            turn.write({"type": "text-delta", "id": "t", "delta": "They pass."})
+            turn.text("They pass.")
     session.compact("The build was fixed.", keep_from=session.path()[-1])
+    print("a model sees:")
     for message in session.context():
-        print(message["role"], "".join(part.get("text", "") for part in message["parts"]))
+        print(" ", message["role"], "".join(part.get("text", "") for part in message["parts"]))

@@ -22,9 +22,11 @@ with palaver.open(path) as store:
     try:
         there.seal()
     except palaver.HeadConflict as conflict:
-        print("expected revision", conflict.expected, "found", conflict.actual)
-        print("session", texts(session))
-        print("rescued", texts(session.fork(at=conflict.stray)))
+        print(f"told: it began on revision {conflict.expected}, and the session is at {conflict.actual} by now")
+        assert conflict.stray is not None
+        rescued = session.fork(at=conflict.stray)
+        print("session:", texts(session))
+        print("rescued:", texts(rescued))
 
     seen = session.revision
     session.commit("somebody else was faster")

@@ -303,6 +303,8 @@ class AsyncSessions(Async):
         workspace: str | None = None,
         parent: AsyncSession | str | None = None,
         archived: bool = False,
+        deleted: bool = False,
+        waiting: bool = False,
         order: str = "updated",
         limit: int = 50,
         after: str | None = None,

@@ -93,19 +93,24 @@ class Sessions:
         workspace: str | None = None,
         parent: Session | str | None = None,
         archived: bool = False,
+        deleted: bool = False,
+        waiting: bool = False,
         order: str = "updated",
         limit: int = 50,
         after: str | None = None,
     ) -> Page:
         """Newest first: by last update, or by creation (order="created"), where rows never move. Go through it for all
         of them, page by page, or take its `sessions` and give its `next` as `after`; `archived=True` includes those
-        too."""
-        arguments.flag("archived", archived)
+        too; `waiting=True`: only those in which a turn waits for an answer. `deleted=True`: those that were deleted and
+        no others, the last one first."""
+        for name, flag in (("archived", archived), ("deleted", deleted), ("waiting", waiting)):
+            arguments.flag(name, flag)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after)):
             arguments.text_or_none(label, text)
         arguments.whole("limit", limit, least=1, most=10_000)
-        wanted = {"agent": agent, "workspace": workspace, "parent": _id_of(parent), "archived": archived}
-        return self._page({**wanted, "order": order, "limit": limit}, after)
+        filters = {"agent": agent, "workspace": workspace, "parent": _id_of(parent)}
+        chosen = {"archived": archived, "deleted": deleted, "waiting": waiting}
+        return self._page({**filters, **chosen, "order": order, "limit": limit}, after)
 
     def _page(self, wanted: dict[str, Any], after: str | None) -> Page:
         with self._store.db.read() as tx:

@@ -19,6 +19,14 @@ def filled(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.fixture(scope="session")
+def worked(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """A store with an agent at work in it, for tests that only look."""
+    folder = tmp_path_factory.mktemp("worked")
+    talks.agent(folder / "talks.db")
+    return Cli(folder, folder / "talks.db")
+
+
+@pytest.fixture(scope="session")
 def attacked(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("attacked")
     talks.hostile(folder / "talks.db")

@@ -63,6 +63,47 @@ def small(path: Path | str) -> str:
         return session.id
 
 
+MARKDOWN = """\
+## What happened
+
+The build failed for want of **zlib**: see [the manual](https://zlib.net/manual.html).
+It says `-lz`, and [bold]this[/bold] is no markup.
+
+- install it
+- run *make*
+
+```python
+def link() -> str:
+    return "cc -lz"
+```
+"""
+LOG = "\n".join(f"cc -c module_{number}.c" for number in range(40)) + "\nld: cannot find -lz\n"
+
+
+def agent(path: Path | str) -> str:
+    """One turn of an agent at work: it thinks, runs, edits, fails, and answers in Markdown; the id of the session."""
+    with palaver.open(path) as store:
+        session = store.sessions.create(
+            agent="coder", title="At work", id="work-1", model="anthropic/claude-sonnet-4.5"
+        )
+        setup = {"tools": ["bash", "edit"], "toolset": "build", "system_prompt": "You build.\nCarefully."}
+        rule = {"permission": "bash", "pattern": "make *", "action": "allow", "source": "project"}
+        with session.turn(
+            "Make it green.\n# please", model="anthropic/claude-opus-4", permissions=[rule], **setup
+        ) as turn:
+            turn.reasoning("I look at what the linker says, and only then at the Makefile.\n\nThen I decide.")
+            turn.text("Let me look.")
+            turn.tool("bash", {"command": "make", "timeout": 60}, id="c1").output(LOG)
+            old, new = "LIBS = -lm\nCFLAGS = -O2\n", "LIBS = -lm -lz\nCFLAGS = -O2\n"
+            edit = {"file_path": "Makefile", "old_string": old, "new_string": new}
+            turn.tool("edit", edit, id="c2").output({"ok": True, "changed": ["Makefile"]})
+            turn.tool("bash", {"command": "rm -rf /"}, id="c3").error("not allowed")
+            turn.text(MARKDOWN)
+            turn.used("bash:make")
+            turn.usage(input=1_200, output=34, cost_usd=0.0125)
+        return session.id
+
+
 def race(session: Session) -> None:
     first, second = session.turn("Is it green?"), session.turn("Is it red?")
     stream(first, "Green.")

@@ -21,13 +21,16 @@ PATIENCE = 60.0  # seconds; a bound, not a measure
 class Terminal:
     """One command, its terminal as wide as asked."""
 
-    def __init__(self, env: dict[str, str], *args: str, columns: int = 80, rows: int = 24) -> None:
+    def __init__(
+        self, env: dict[str, str], *args: str, columns: int = 80, rows: int = 24, line: list[str] | None = None
+    ) -> None:
+        """`line`: another program than ours."""
         self._master, slave = pty.openpty()
         fcntl.ioctl(slave, termios.TIOCSWINSZ, struct.pack("HHHH", rows, columns, 0, 0))
         self.seen = ""
         self._bytes = b""
         self.process = subprocess.Popen(
-            [*COMMAND, *args],
+            line or [*COMMAND, *args],
             stdin=slave,
             stdout=slave,
             stderr=slave,

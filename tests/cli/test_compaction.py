@@ -14,6 +14,7 @@ import palaver
 
 from . import talks
 from .run import Cli
+from .terminal import Terminal
 
 SHOWN = ["Why does the build fail?", "The linker flag is missing.", "Add it.", "Done.", "Is it green?", "Green."]
 
@@ -120,7 +121,7 @@ def test_a_session_in_which_nothing_was_said(tmp_path: Path) -> None:
     cli = Cli(tmp_path, tmp_path / "talks.db")
     for more in ((), ("--keep", "1")):
         assert "nothing was said yet" in cli.refused("compact", "empty", "s", *more, code=2)
-    assert cli.ok("context", "empty") == "0 messages\n"
+    assert cli.ok("context", "empty") == ""
 
 
 def test_an_archived_session_is_not_compacted(cli: Cli) -> None:
@@ -137,12 +138,31 @@ def test_programs_get_the_error_as_one_line_of_json(cli: Cli) -> None:
 # ---------------------------------------------------------------- context
 
 
+SEEN = """\
+system
+So far: the flag.
+
+user
+Is it green?
+
+assistant
+  thinks: Let me think.
+
+Green. \n"""
+
+
 def test_context_prints_who_says_what(cli: Cli) -> None:
     cli.ok("compact", "ticket-7", "So far: the flag.", "--keep", "1")
-    lines = cli.ok("context", "ticket-7").splitlines()
-    assert lines[0] == "system: So far: the flag."
-    assert lines[1] == "user: Is it green?"
-    assert lines[-1] == "3 messages"
+    assert cli.ok("context", "ticket-7") == SEEN
+    with Terminal({**cli.env, "NO_COLOR": "1"}, "context", "ticket-7") as terminal:
+        assert terminal.end()[1].endswith("\nGreen.\n3 messages\n")
+
+
+def test_context_shows_calls_and_results_and_no_step(cli: Cli) -> None:
+    shown = cli.ok("context", "ticket-7")
+    assert "  tool bash\n    command: ls -l\n    -> total 0\n" in shown and "step-start" not in shown
+    told = cli.ok("context", "ticket-7", "--model")
+    assert "  tool bash\n    command: ls -l\n  thinks:" in told and "\ntool\n  tool bash\n    -> total 0\n" in told
 
 
 def test_context_as_model_messages(cli: Cli) -> None:
@@ -179,3 +199,17 @@ def test_a_hostile_talk_is_shown_without_its_escapes(tmp_path: Path) -> None:
         assert "summary" in shown
         assert not set(shown) & set("\x1b\x07\x9b\x08\r\x7f\u202e\u2066")
     assert f"summary {talks.ATTACK}" in cli.json("context", "hostile")["messages"][0]["parts"][0]["text"]
+
+
+def test_a_context_is_read_by_people_part_by_part(cli: Cli) -> None:
+    said = cli.ok("context", "ticket-7")
+    assert said.startswith(
+        "user: Why does the build fail?\n"
+        'assistant: tool bash {"command": "ls -l"} -> "total 0"\n'
+        "  thinks: Let me think.\n"
+        "  The linker flag is missing.\n"
+    )
+    assert "step-start" not in said
+    said = cli.ok("context", "ticket-7", "--model")
+    assert 'assistant: tool bash {"command": "ls -l"}\n' in said
+    assert '\ntool: -> {"type": "text", "value": "total 0"}\n' in said

@@ -11,8 +11,11 @@ from pathlib import Path
 
 import pytest
 
+import palaver
+
 from . import talks
 from .run import Cli
+from .terminal import Terminal
 
 BASH = shutil.which("bash")
 
@@ -34,7 +37,7 @@ def complete(shell: Cli, *words: str) -> list[str]:
         pytest.skip("bash is not installed")
     line = " ".join(map(shlex.quote, words))
     script = (
-        'eval "$(palaver completion bash)"\n'
+        f"{shell.ok('completion', 'bash')}\n"
         f"COMP_WORDS=(palaver {line}); COMP_CWORD={len(words)}; COMPREPLY=()\n"
         "_palaver_completion palaver\n"
         'printf "%s\\n" "${COMPREPLY[@]}"\n'
@@ -63,16 +66,74 @@ def test_sessions_are_completed_by_id_and_by_plain_names(shell: Cli) -> None:
     assert complete(shell, "ls", "--parent", "the-") == ["the-build"]
 
 
-def test_a_title_that_a_shell_would_run_is_not_offered(shell: Cli) -> None:
-    store = shell.home / "talks.db"
-    import palaver
+TITLES = [
+    "Live talk",
+    "x; touch owned",
+    "x$(touch owned)",
+    "x*",
+    "x `touch owned`",
+    "It's $HOME",
+    "Fix, then: go",
+    "Zwei Wörter",
+]
 
-    with palaver.open(store) as opened:
-        for title in ("x; touch owned", "x$(touch owned)", "x*", "x y", "x`touch owned`", "x-plain"):
-            opened.sessions.create(title=title)
-    offered = [one for one in complete(shell, "show", "x") if not one.isalnum()]  # an id may begin with an x, too
-    assert offered == ["x-plain"]
-    assert not (shell.home / "owned").exists()
+
+@pytest.fixture
+def titled(shell: Cli) -> Cli:
+    with palaver.open(shell.home / "talks.db") as store:
+        for title in TITLES:
+            store.sessions.create(title=title)
+    return shell
+
+
+def test_titles_of_several_words_are_completed_and_quoted(titled: Cli) -> None:
+    assert complete(titled, "title", "Zw") == ["Zwei\\ Wörter"]
+    assert complete(titled, "show", "It") == ["It\\'s\\ \\$HOME"]
+    assert complete(titled, "show", '"It') == [""]  # it cannot stand in that quote
+    assert complete(titled, "show", "'Fix, then") == ["Fix, then: go"]
+    assert complete(titled, "fork", "ticket") == ["ticket-7"]  # the application's own id
+
+
+def test_a_title_that_a_shell_would_run_is_offered_as_text(titled: Cli) -> None:
+    offered = {one for one in complete(titled, "show", "x") if not one.isalnum()}  # an id may begin with an x, too
+    assert offered == {"x\\;\\ touch\\ owned", "x\\$\\(touch\\ owned\\)", "x\\*", "x\\ \\`touch\\ owned\\`"}
+    assert {shlex.split(one)[0] for one in offered} == {title for title in TITLES if title[0] == "x"}
+    assert not (titled.home / "owned").exists()
+
+
+def test_a_person_who_presses_tab_gets_the_whole_title(titled: Cli) -> None:
+    if BASH is None:
+        pytest.skip("bash is not installed")
+    with Terminal({**titled.env, "HOME": str(titled.home)}, line=[BASH, "--norc", "-i"]) as terminal:
+        terminal.type("cd; eval \"$(palaver completion bash)\"; PS1='> '; echo re''ady\r")
+        terminal.until("ready")
+        for number, typed in enumerate(("Liv", "'Liv", '"Liv', "Live\\ t")):
+            terminal.type(f"palaver title {typed}\t&& echo end-{number}\r")
+            terminal.until(f"Live talk\nend-{number}\n")
+        terminal.type("palaver title x\\;\t&& echo end-4\r")
+        terminal.until("x; touch owned\nend-4\n")
+    assert not (titled.home / "owned").exists()
+
+
+def test_what_nobody_can_see_or_an_option_could_be_is_not_offered(shell: Cli) -> None:
+    with palaver.open(shell.home / "talks.db") as store:
+        for title in ("zz\u202eevil", "--zz", "zz" * 60, "zz-seen"):
+            store.sessions.create(title=title)
+    assert complete(shell, "show", "zz") == ["zz-seen"]
+    assert "--zz" not in complete(shell, "show", "--")
+
+
+def test_calls_that_wait_are_completed(shell: Cli) -> None:
+    with palaver.open(shell.home / "talks.db") as store:
+        session = store.sessions.create(title="Careful")
+        with session.turn("Clean up.") as turn:
+            for name in ("call_one", "call_two"):
+                turn.write({"type": "tool-input-available", "toolCallId": name, "toolName": "bash", "input": {}})
+                turn.write({"type": "tool-approval-request", "approvalId": name, "toolCallId": name})
+            turn.wait()
+    assert complete(shell, "approve", "Careful", "call") == ["call_one", "call_two"]
+    assert complete(shell, "deny", "Careful", "call_t") == ["call_two"]
+    assert complete(shell, "deny", "ticket-7", "") == [""]
 
 
 def test_a_store_that_is_not_there_offers_nothing_and_is_not_made(shell: Cli) -> None:

@@ -75,9 +75,9 @@ def test_a_refused_session_is_told_with_its_line_and_the_rest_is_kept(cli: Cli) 
 )
 def test_what_is_not_an_export_is_said_not_to_be_one(bare: Cli, content: bytes) -> None:
     (bare.home / "bad.jsonl").write_bytes(content)
-    said = bare.refused("import", "bad.jsonl", code=1)
-    assert "line 1" in said and "\x1b" not in said
-    assert bare.json("ls")["sessions"] == []
+    said = bare.refused("import", "bad.jsonl", code=2)
+    assert said.startswith("palaver: bad.jsonl") and "\x1b" not in said
+    assert [file.name for file in bare.home.iterdir()] == ["bad.jsonl"]
 
 
 def cut(lines: list[bytes]) -> list[bytes]:

@@ -40,9 +40,20 @@ def test_a_rule_is_added_shown_and_taken_away(cli: Cli) -> None:
     assert column(cli) == "[]"
 
 
-def test_a_permission_alone_grants_nothing_and_says_how_to_grant_everything(cli: Cli) -> None:
-    for option in ([], ["--allow"], ["--deny"], ["--ask"]):
-        assert "palaver permit ticket-7 bash '*'" in cli.refused("permit", "ticket-7", "bash", *option, code=2)
+def test_a_permission_alone_lists_its_rules_and_grants_nothing(cli: Cli) -> None:
+    for permission, pattern in (("bash", "git *"), ("write", "/tmp/**"), ("bash", "ls *")):
+        cli.ok("permit", "ticket-7", permission, pattern)
+    before = column(cli)
+    assert cli.ok("permit", "ticket-7", "bash").splitlines() == ["allow  bash  git *", "allow  bash  ls *", "2 rules"]
+    assert [rule["pattern"] for rule in cli.json("permit", "ticket-7", "write")["rules"]] == ["/tmp/**"]
+    assert cli.ok("permit", "ticket-7", "net") == "no rules\n"
+    assert column(cli) == before
+
+
+def test_half_a_rule_is_refused_and_it_is_said_how_everything_is_meant(cli: Cli) -> None:
+    for option in ("--allow", "--deny", "--ask", "--remove"):
+        said = cli.refused("permit", "ticket-7", "bash", option, code=2)
+        assert f"palaver permit ticket-7 bash '*' {option}" in said
     assert column(cli) == "[]"
     (rule,) = cli.json("permit", "ticket-7", "bash", "*")["rules"]
     assert (rule["pattern"], rule["action"]) == ("*", "allow")
@@ -79,7 +90,7 @@ def test_the_same_again_is_one_rule(cli: Cli) -> None:
 def test_what_cannot_be_is_refused(cli: Cli) -> None:
     assert "which permission" in cli.refused("permit", "ticket-7", "--remove", code=2)
     cli.refused("permit", "nobody", "bash", code=3)
-    cli.refused("permit", "ticket-7", "", code=2)
+    cli.refused("permit", "ticket-7", "", "*", code=2)
     cli.refused("permit", "ticket-7", "bash", "", code=2)
     assert cli("permit", "ticket-7", "bash", "--forbid").code == 2
     assert column(cli) == "[]"
@@ -89,7 +100,7 @@ def test_an_archived_session_is_shown_but_not_changed(cli: Cli) -> None:
     cli.ok("permit", "ticket-7", "bash", "*")
     cli.ok("archive", "ticket-7")
     assert "archived" in cli.refused("permit", "ticket-7", "write", "*", code=5)
-    assert "archived" in cli.refused("permit", "ticket-7", "bash", "--remove", code=5)
+    assert "archived" in cli.refused("permit", "ticket-7", "bash", "*", "--remove", code=5)
     assert "1 rule" in cli.ok("permit", "ticket-7")
 
 
@@ -97,7 +108,7 @@ def test_taking_away_what_is_not_there_says_so_and_changes_nothing(cli: Cli) -> 
     cli.ok("permit", "ticket-7", "bash", "git *")
     before = column(cli)
     assert "no rule bash ls *" in cli.refused("permit", "ticket-7", "bash", "ls *", "--remove", code=1)
-    assert "no rule bash *;" in cli.refused("permit", "ticket-7", "bash", "--remove", code=1)
+    assert "no rule bash *;" in cli.refused("permit", "ticket-7", "bash", "*", "--remove", code=1)
     assert "no rule deny bash git *" in cli.refused("permit", "ticket-7", "bash", "git *", "--deny", "--remove", code=1)
     assert column(cli) == before
 
@@ -113,7 +124,7 @@ def test_what_another_program_left_there_is_no_traceback(cli: Cli, odd: str) -> 
     with connection:
         connection.execute("UPDATE chat_sessions SET permissions_json = ?", (odd,))
     connection.close()
-    for arguments in ((), ("bash", "git *"), ("x", "--remove")):
+    for arguments in ((), ("bash", "git *"), ("x", "*", "--remove")):
         done = cli("permit", "ticket-7", *arguments)
         assert "Traceback" not in done.err
         assert done.code == 0 or done.err.startswith("palaver: ")

@@ -114,6 +114,24 @@ def test_sending_permitting_and_compacting(up: Cli) -> None:
     assert "So far, so good." in json.dumps(up.json("context", "ticket-7"))
 
 
+def test_names_answers_and_what_was_deleted(up: Cli) -> None:
+    url, _, space = up.env["PALAVER_STORE"].partition("#")
+    with palaver.open(url, space) as store, store.sessions.get("ticket-7").turn("Clean up.") as turn:
+        for name in ("c1", "c2"):
+            turn.write({"type": "tool-input-available", "toolCallId": name, "toolName": "bash", "input": {}})
+            turn.write({"type": "tool-approval-request", "approvalId": name, "toolCallId": name})
+        turn.wait()
+    assert up.json("title", "ticket-7", "Deploy")["title"] == "Deploy"
+    assert {"namespace": "alias", "name": "live"} in up.json("alias", "Deploy", "live")["aliases"]
+    assert up.json("approve", "live", "c1")["answered"]["call_id"] == "c1"
+    assert up.json("deny", "live")["waiting"] == []
+    assert "Done." in up.ok("show", "live@{2}") and "Green." not in up.ok("show", "live@{2}")
+    up.ok("rm", "live", "--yes")
+    assert [one["title"] for one in up.json("rm", "--list")["sessions"]] == ["Deploy"]
+    up.ok("rm", "--undo", "@")
+    assert up.json("rm", "--list") == {"sessions": []} and up.ok("verify") == "everything fits\n"
+
+
 @pytest.mark.long
 def test_shelves_and_rows(up: Cli) -> None:
     assert up.json("archive", "ticket-7")["sessions"][0]["archived_at"]
@@ -230,6 +248,9 @@ def test_sql_reads_the_space_and_changes_nothing(up: Cli) -> None:
     assert answer["rows"] == [[4, "1.5", 0.5, False, {"hex": "00ff"}]]
     for query in ("DELETE FROM chat_sessions", "SELECT 1; DROP TABLE turns"):
         assert "cannot run this" in up.refused("sql", query, code=2)
+    for query in ("delete from heads", "WITH x AS (DELETE FROM heads RETURNING 1) SELECT * FROM x"):
+        assert "sql only reads" in up.refused("sql", query, code=2)
+    assert up.ok("sql", "--csv", "SELECT 'a,b' AS t, NULL AS z, 1.50 AS n") == 't,z,n\r\n"a,b",,1.50\r\n'
     with palaver.open(up.env["PALAVER_STORE"].partition("#")[0], up.env["PALAVER_STORE"].partition("#")[2]) as store:
         assert store.verify() == []
 
@@ -254,6 +275,31 @@ def test_spaces_are_listed_made_copied_migrated_and_dropped(bare: Cli, database:
     bare.ok("space", "drop", database, name, "--yes")
     assert name not in {one["name"] for one in bare.json("space", "ls", database)["spaces"]}
     assert "there is no space" in bare.refused("space", "drop", database, name, "--yes", code=4)
+
+
+def test_spaces_are_those_of_the_store_that_is_named_elsewhere(bare: Cli, database: str, template: str) -> None:
+    listed = bare.json("space", "ls", database)["spaces"]
+    for store in (database, f"{database}#{template}"):
+        assert bare.json("space", "ls", PALAVER_STORE=store)["spaces"] == listed
+        assert bare.json("--store", store, "space", "ls")["spaces"] == listed
+    name = f"made-{next(_numbers)}"
+    bare.ok("space", "create", name, PALAVER_STORE=database)
+    assert name in bare.ok("space", "ls", PALAVER_STORE=database)
+    bare.ok("space", "drop", name, "--yes", PALAVER_STORE=database)
+    assert "only a Postgres database holds spaces" in bare.refused("space", "ls", code=2, PALAVER_STORE="talks.db")
+    assert "takes 2 names" in bare.refused("space", "copy", name, code=2, PALAVER_STORE=database)
+
+
+def test_a_server_that_does_not_answer_is_named_while_it_is_waited_for(bare: Cli) -> None:
+    with Terminal(bare.env, "ls", "-s", f"postgresql://me:{SECRET}@127.0.0.1:1/x") as terminal:
+        terminal.until("waiting for postgresql://me:***@127.0.0.1:1/x, which does not answer yet; Ctrl-C ends it\n")
+        terminal.process.send_signal(signal.SIGINT)
+        code, seen = terminal.end()
+    assert code == 130 and SECRET not in seen
+
+
+def test_a_server_that_answers_is_not_spoken_of(looking: Cli) -> None:
+    assert looking("ls").err == "" == looking("space", "ls").err
 
 
 def test_a_wrong_line_about_spaces_is_one_sentence(database: str) -> None:

@@ -41,6 +41,10 @@ LOOKING = [
     ("context", "@"),
     ("queue", "@"),
     ("permit", "@"),
+    ("permit", "@", "bash"),
+    ("title", "@"),
+    ("alias", "@"),
+    ("rm", "--list", "--json"),
 ]
 
 

@@ -34,6 +34,8 @@ RUNS = {
     "redo": ["redo", "ticket-7"],
     "adopt": ["adopt"],
     "materialise": ["materialise", "ticket-7"],
+    "title": ["title", "ticket-7"],
+    "alias": ["alias", "ticket-7"],
     "queue": ["queue", "ticket-7", "And then?"],
     "permit": ["permit", "ticket-7", "bash", "git *"],
     "compact": ["compact", "ticket-7", "So far, so good."],
@@ -134,8 +136,9 @@ def test_json_has_exactly_the_documented_keys(answers: dict[str, Any], name: str
 
 
 def test_every_other_command_is_run_for_its_json() -> None:
-    """tail's lines are looked at in test_tail.py, and space needs a server: test_postgres.py."""
-    assert set(RUNS) == set(COMMANDS) - {"tail", "space"}
+    """tail's lines are looked at in test_tail.py, answers to a waiting turn in test_approvals.py, and space needs a
+    server: test_postgres.py."""
+    assert set(RUNS) == set(COMMANDS) - {"tail", "approve", "deny", "space"}
 
 
 def test_an_error_is_json_too_when_json_was_asked_for(cli: Cli) -> None:

@@ -7,6 +7,8 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver.cli import near
+from palaver.cli.program import COMMANDS
 
 from . import talks
 from .run import Cli
@@ -43,9 +45,46 @@ def test_a_title_that_two_share_is_refused_with_both(tmp_path: Path) -> None:
 
 
 def test_an_unknown_name_is_answered_with_what_is_near(cli: Cli) -> None:
-    assert "Fix the build" in cli.refused("show", "the bui", code=3)
+    for name in ("the bui", "Fix teh build", "FIX THE BUILD", "the-bild"):
+        said = cli.refused("show", name, code=3)
+        assert "did you mean ses_" in said and "(Fix the build)" in said, said
     assert "the latest" in cli.refused("show", "nothing like it", code=3)
     assert "no session is named ''" in cli.refused("show", "", code=3)
+
+
+def test_an_id_in_the_wrong_case_is_near(cli: Cli) -> None:
+    whole = the_id(cli)
+    assert f"did you mean {whole}" in cli.refused("log", whole[-6:].swapcase() + "x", code=3)
+
+
+def test_a_name_of_a_deleted_session_says_so(cli: Cli) -> None:
+    cli.ok("rm", "ticket-7")
+    assert "it was deleted" in cli.refused("show", "the-build", code=3)
+    assert "`palaver rm --undo` brings it back" in cli.refused("show", "ticket-7", code=3)
+
+
+def test_nothing_is_the_latest_where_all_are_archived_or_deleted(cli: Cli) -> None:
+    both = [one["id"] for one in cli.json("ls")["sessions"]]
+    cli.ok("archive", *both)
+    assert "`palaver ls --all` has them" in cli.refused("show", "@", code=3)
+    cli.ok("rm", *both)
+    assert "`palaver rm --list` has them" in cli.refused("show", "@", code=3)
+
+
+@pytest.mark.parametrize(("typed", "meant"), [("sho", "show"), ("list", "ls"), ("delete", "rm"), ("rewid", "rewind")])
+def test_a_command_that_is_near_is_named(bare: Cli, typed: str, meant: str) -> None:
+    assert f"did you mean `palaver {meant}`" in bare.refused(typed, code=2)
+
+
+def test_help_is_asked_for_by_an_option(bare: Cli) -> None:
+    said = bare.refused("help", code=2)
+    assert "`palaver --help`" in said and "did you mean" not in said
+    assert "did you mean" not in bare.refused("qqqq", code=2)
+
+
+def test_every_habit_leads_to_a_command_and_hides_none() -> None:
+    assert set(near.HABITS.values()) <= set(COMMANDS)
+    assert not {*near.HABITS, *near.HELP} & set(COMMANDS)
 
 
 @pytest.mark.parametrize("name", ["\x1b[2J", "a\nb", "\udcff", "%", "' OR 1=1 --", "@~x", "x" * 5000])

@@ -1,91 +1,142 @@
-"""`ls`, `show`, `tree` and `log`: what a person sees of a session."""
+"""`show`: a session as a person reads it. A pipe gets plain text; what a terminal gets is in test_drawing.py."""
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
-import subprocess
+import sqlite3
 from pathlib import Path
 
 import pytest
 
 import palaver
-from palaver.cli.commands.tree import draw
-from palaver.model import TurnInfo, Usage
 
 from . import talks
-from .run import COMMAND, Cli
+from .run import Cli
 from .terminal import Terminal
-
-
-def test_ls_is_one_line_per_session_newest_first(cli: Cli) -> None:
-    first, second = cli.ok("ls").splitlines()
-    assert re.fullmatch(r"ses_\w{26} \w+ 3 coder Fix the build", first)
-    assert re.fullmatch(r"ses_\w{26} \w+ 2 coder \[fork\] Why does the build fail\?", second)
-
-
-def test_ls_on_a_terminal_shows_the_end_of_the_id(cli: Cli) -> None:
-    whole = cli.json("ls")["sessions"][0]["id"]
-    with Terminal({**cli.env, "NO_COLOR": "1"}, "ls") as terminal:
-        _, seen = terminal.end()
-    assert seen.startswith(whole[-6:] + " ")
-    assert cli.json("show", seen[:6])["session"]["id"] == whole
-
-
-def test_ls_goes_on_where_the_page_ended(cli: Cli) -> None:
-    page = cli.json("ls", "-n", "1")
-    rest = cli.json("ls", "--after", page["next"])
-    assert [len(page["sessions"]), len(rest["sessions"]), rest["next"]] == [1, 1, None]
-    assert cli.ok("ls", "-n", "1").endswith("\nmore: --limit 2\n")
-    assert "not a cursor" in cli.refused("ls", "--after", "nonsense", code=2)
-
-
-def test_ls_filters(cli: Cli) -> None:
-    assert len(cli.json("ls", "--agent", "coder")["sessions"]) == 2
-    assert cli.json("ls", "--agent", "nobody")["sessions"] == []
-    assert len(cli.json("ls", "--workspace", "/src/app")["sessions"]) == 2
-    assert [one["relation"] for one in cli.json("ls", "--parent", "ticket-7")["sessions"]] == ["fork"]
-    assert cli.ok("ls", "--agent", "nobody") == ""
-
 
 SHOWN = """\
 user
 Why does the build fail?
 
 assistant
-  tool bash {"command":"ls -l"}
+  tool bash
+    command: ls -l
     -> total 0
-Let me think.
+  thinks: Let me think.
+
 The linker flag is missing. \n
 user
 Add it.
 
 assistant
-Let me think.
+  thinks: Let me think.
+
 Done. \n"""
 
 
-def test_show_is_the_talk_with_tool_calls_in_a_line(cli: Cli) -> None:
+def test_show_is_the_talk_with_thoughts_and_tool_calls_named(cli: Cli) -> None:
     heading, _, body = cli.ok("show", "@~1").partition("\n\n")
-    assert re.fullmatch(r"ses_\w{26} at \w{6} coder Fix the build", heading)
+    assert re.fullmatch(r"ses_\w{26} at \w{6} coder Fix the build\nticket-7, 3 turns", heading)
     assert body == SHOWN
 
 
-def test_show_detail_has_turns_ids_times_and_whole_values(tmp_path: Path) -> None:
+AT_WORK = """\
+assistant
+  thinks: I look at what the linker says, and only then at the Makefile.
+
+    Then I decide.
+
+Let me look.
+  tool bash
+    command: make
+    timeout: 60
+    -> cc -c module_0.c
+       cc -c module_1.c
+       cc -c module_2.c
+       cc -c module_3.c
+       cc -c module_4.c
+       cc -c module_5.c
+       cc -c module_6.c
+       cc -c module_7.c
+       cc -c module_8.c
+       cc -c module_9.c
+       cc -c module_10.c
+       cc -c module_11.c
+       … 23 more lines (--detail)
+       cc -c module_35.c
+       cc -c module_36.c
+       cc -c module_37.c
+       cc -c module_38.c
+       cc -c module_39.c
+       ld: cannot find -lz
+  tool edit
+    file_path: Makefile
+    -LIBS = -lm
+    +LIBS = -lm -lz
+     CFLAGS = -O2
+    -> ok: true
+       changed:
+         - Makefile
+  tool bash
+    command: rm -rf /
+    error: not allowed
+
+## What happened
+"""
+
+
+def test_what_tools_took_and_gave_is_text_and_an_edit_is_a_diff(worked: Cli) -> None:
+    shown = worked.ok("show", "@")
+    assert shown.splitlines()[1] == "work-1, anthropic/claude-opus-4, 1 turn, 1,234 tokens, $0.0125"
+    assert AT_WORK in shown
+    assert shown.endswith(talks.MARKDOWN)
+
+
+def test_detail_cuts_nothing_and_says_how_each_turn_ended_and_what_was_in_force(worked: Cli) -> None:
+    detail = worked.ok("show", "@", "--detail")
+    assert all(f"       {line}\n" in detail for line in talks.LOG.splitlines()[1:])
+    facts = """\
+  anthropic/claude-opus-4, 1,234 tokens, $0.0125, finish stop
+  tokens: 1,200 input, 34 output
+  tools: build: bash, edit
+  prompt:
+    7a70d68a3d8c
+    You build.
+    Carefully.
+  granted: allow bash make *
+  used: bash:make
+user  msg_"""
+    assert re.search(r"\n\n--- turn \w{6} turn completed [0-9a-f]{12}\n" + re.escape(facts), detail)
+    assert re.search(r"\nassistant  msg_\w+  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", detail)
+    assert "\n  metadata:\n    model:\n      provider_id: anthropic\n" in detail
+
+
+def test_a_turn_that_failed_and_one_that_was_aborted_say_why(tmp_path: Path) -> None:
     with palaver.open(tmp_path / "talks.db") as store:
         session = store.sessions.create()
-        with session.turn("Go.") as turn:
-            turn.write({"type": "start", "messageId": "m-1", "messageMetadata": {"k": 1}})
-            turn.write({"type": "tool-input-available", "toolCallId": "c", "toolName": "x", "input": {"a": "y" * 300}})
-            turn.write({"type": "tool-output-available", "toolCallId": "c", "output": "z" * 300})
-            turn.usage(input=1_200, output=34)
+        session.turn("Deploy.").fail("the provider is overloaded", code="529")
+        session.turn("Again.").abort("the user pressed stop")
+    detail = Cli(tmp_path, tmp_path / "talks.db").ok("show", "@", "--detail")
+    assert re.search(r"turn failed \w+\n  error: 529: the provider is overloaded\nuser", detail)
+    assert re.search(r"turn aborted \w+\n  aborted: the user pressed stop\nuser", detail)
+
+
+def test_a_line_that_is_too_long_is_cut_and_counted(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store, store.sessions.create().turn("Go.") as turn:
+        turn.tool("x", {"a": "y" * 1_400}).output("z" * 420)
     cli = Cli(tmp_path, tmp_path / "talks.db")
     plain, detail = cli.ok("show", "@"), cli.ok("show", "@", "--detail")
-    assert "…" in plain and "y" * 300 not in plain and max(map(len, plain.splitlines())) <= 121
-    assert "y" * 300 in detail and "z" * 300 in detail
-    assert re.search(r"--- turn \w{6} turn completed [0-9a-f]{12}, 1,234 tokens\n", detail)
-    assert re.search(r"assistant  m-1  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", detail)
-    assert 'metadata {"k":1' in detail
+    assert f"    a: {'y' * 400}… 1,000 more characters (--detail)\n    -> {'z' * 420}\n" in plain
+    assert f"    a: {'y' * 1_400}\n" in detail
+
+
+def test_json_is_shown_only_where_it_is_asked_for(worked: Cli) -> None:
+    assert '{"' not in worked.ok("show", "@", "--detail")
+    raw = worked.ok("show", "@", "--raw")
+    assert '    {"command":"make","timeout":60}\n' in raw
+    assert '    -> {"ok":true,"changed":["Makefile"]}\n' in raw
 
 
 def test_show_json_keeps_every_number_as_it_was_written(tmp_path: Path) -> None:
@@ -101,89 +152,73 @@ def test_show_reads_a_turn_while_it_is_written(tmp_path: Path) -> None:
         turn = store.sessions.create().turn("Go on.")
         for chunk in list(talks.answer("one two three"))[:7]:
             turn.write(chunk)
-        assert Cli(tmp_path, tmp_path / "talks.db").ok("show", "@").endswith("assistant\nLet me think.\none \n")
+        shown = Cli(tmp_path, tmp_path / "talks.db").ok("show", "@")
+        assert shown.endswith("assistant\n  thinks: Let me think.\n\none \n")
 
 
-def test_tree_is_a_graph_with_strays_and_branches(cli: Cli) -> None:
-    graph = re.sub(r"\w{6} [0-9a-f]{7}", "ID", cli.ok("tree", "@")).splitlines()
-    assert graph == ["x ID Is it red?", "| * ID Is it green?", "|/", "o ID Add it.", "o ID Why does the build fail?"]
-    marks = {turn["words"]: turn["mark"] for turn in cli.json("tree", "@")["turns"]}
-    assert marks == {
-        "Why does the build fail?": "path",
-        "Add it.": "path",
-        "Is it green?": "head",
-        "Is it red?": "stray",
-    }
+def test_a_summary_says_how_many_turns_it_stands_for(cli: Cli) -> None:
+    cli.ok("compact", "ticket-7", "They **fixed** it.", "--keep", "1")
+    assert cli.ok("show", "ticket-7").endswith("\nassistant\n  summary of 2 turns:\nThey **fixed** it.\n")
 
 
-def test_tree_marks_what_is_open_and_what_waits(tmp_path: Path) -> None:
+# ---------------------------------------------------------------- the last answer, and what was used
+
+
+def test_the_last_answer_alone_is_plain_text(worked: Cli, cli: Cli) -> None:
+    assert worked.ok("show", "@", "-r") == talks.MARKDOWN
+    assert cli.ok("show", "@~1", "-r") == "Done. \n"
+    assert [one["role"] for one in cli.json("show", "@", "-r")["messages"]] == ["assistant"]
+
+
+def test_that_there_is_no_answer_yet_is_said(tmp_path: Path) -> None:
     with palaver.open(tmp_path / "talks.db") as store:
-        session = store.sessions.create()
-        waiting, running = session.turn("May I?"), session.turn("Running")
-        waiting.write({"type": "tool-input-available", "toolCallId": "c", "toolName": "rm", "input": {}})
-        waiting.wait()
-        cli = Cli(tmp_path, tmp_path / "talks.db")
-        marks = {turn["words"]: turn["mark"] for turn in cli.json("tree", "@")["turns"]}
-        text = cli.ok("tree", "@")
-        running.abort()
-    assert marks == {"May I?": "waiting", "Running": "open"}
-    assert re.search(r"\? \w{6} ------- \(waiting\) May I\?", text)
-    assert re.search(r"\+ \w{6} ------- \(streaming\) Running", text)
+        store.sessions.create(title="Asked").commit("Hello?")
+    assert "no answer yet" in Cli(tmp_path, tmp_path / "talks.db").refused("show", "Asked", "-r", code=3)
 
 
-def turn_at(name: str, parent: str | None, depth: int, at: int) -> TurnInfo:
-    return TurnInfo(name, parent, "s", "turn", "completed", 0, depth, at, at, b"", None, Usage(), 0.0, 0, 0)
+@pytest.fixture(scope="module")
+def used(tmp_path_factory: pytest.TempPathFactory) -> Cli:
+    """Two turns that used something, the second of them in two ways."""
+    folder = tmp_path_factory.mktemp("used")
+    with palaver.open(folder / "talks.db") as store:
+        session = store.sessions.create(id="used")
+        for begin in (lambda: session.turn("One."), lambda: session.turn("Two."), session.regenerate):
+            with begin() as turn:
+                turn.text("…")
+                turn.usage(input=1_000, output=20, cache_read=300, cost_usd=0.5)
+        session.commit("Three.")
+    return Cli(folder, folder / "talks.db")
 
 
-def drawn(*turns: TurnInfo) -> list[str]:
-    return [graph + (f" {turn.id}" if turn else "") for graph, turn in draw(list(turns))]
+def test_usage_is_told_turn_by_turn_and_summed(used: Cli) -> None:
+    _, _, header, *turns, shown, session = used.ok("show", "used", "-u").splitlines()
+    assert header.split() == ["turn", "input", "output", "cache_read", "total", "cost"]
+    one = ["1,000", "20", "300", "1,320", "$0.5000"]
+    assert [turn.split()[1:] for turn in turns] == [one, one, ["-"] * 5]
+    assert shown.split() == ["shown", "2,000", "40", "600", "2,640", "$1.00"]
+    assert session.split() == ["session", "3,000", "60", "900", "3,960", "$1.50"]
+    told = used.json("show", "used~2", "-u")["turns"]
+    assert [(turn["usage"]["cache_read"], turn["cost_usd"]) for turn in told] == [(300, 0.5)]
+    assert used.json("show", "used")["turns"] == []
 
 
-def test_columns_join_where_branches_grow_from_one_turn() -> None:
-    tree = [turn_at("a", None, 1, 1), turn_at("b", "a", 2, 2), turn_at("c", "a", 2, 3), turn_at("d", "a", 2, 4)]
-    assert drawn(*tree) == ["o d", "| o c", "| | o b", "|_|/", "|/", "o a"]
+def test_numbers_that_another_program_made_words_of_stop_nobody(cli: Cli) -> None:
+    db = sqlite3.connect(cli.home / "talks.db")
+    with db:
+        db.execute("UPDATE chat_sessions SET prompt_tokens = 'many', total_tokens = 'many', cost_usd = 'dear'")
+    db.close()
+    for args in (["show", "ticket-7"], ["show", "ticket-7", "-u"], ["show", "ticket-7", "--detail"], ["ls"]):
+        assert "ticket-7" in cli.ok(*args)
 
 
-def test_a_column_that_joins_from_far_right_is_drawn_across() -> None:
-    tree = [turn_at("a", None, 1, 1), turn_at("b", "a", 2, 2), turn_at("x", None, 1, 3), turn_at("y", "x", 2, 5)]
-    tree += [turn_at("c", "a", 2, 6)]
-    ordered = sorted(tree, key=lambda turn: turn.depth)
-    assert drawn(*ordered) == ["o c", "| o y", "| o x", "| o b", "|/", "o a"]
+def test_usage_in_twenty_columns_is_in_lines(used: Cli) -> None:
+    with Terminal({**used.env, "NO_COLOR": "1", "PAGER": "cat"}, "show", "used", "-u", columns=20) as terminal:
+        seen = terminal.end()[1]
+    assert max(map(len, seen.splitlines())) <= 20
+    assert "shown: input 2,000,\n  output 40,\n  cache_read 600,\n  total 2,640, cost\n  $1.00\n" in seen
 
 
-def test_a_root_may_end_between_others() -> None:
-    tree = [turn_at("a", None, 1, 9), turn_at("b", None, 1, 1), turn_at("c", "b", 2, 8), turn_at("d", "b", 2, 7)]
-    assert drawn(*sorted(tree, key=lambda turn: turn.depth)) == ["o a", "o c", "| o d", "|/", "o b"]
-
-
-def test_a_clock_that_went_back_puts_no_parent_above_its_child() -> None:
-    assert drawn(turn_at("a", None, 1, 50), turn_at("b", "a", 2, 10)) == ["o b", "o a"]
-
-
-def test_log_is_every_move_newest_first(cli: Cli) -> None:
-    cli.ok("rewind", "@~1", "--reason", "too far")
-    lines = cli.ok("log", "@").splitlines()
-    assert re.fullmatch(r"@\{4\} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d rewind \w{6} too far", lines[0])
-    assert [line["kind"] for line in cli.json("log", "@")["lines"]] == ["rewind", "seal", "seal", "seal", "create"]
-
-
-# ---------------------------------------------------------------- pipes and pagers
-
-
-def test_a_pipe_closed_early_ends_quietly(tmp_path: Path) -> None:
-    with palaver.open(tmp_path / "talks.db") as store:
-        for number in range(2_000):
-            store.sessions.create(title=f"session {number} " + "x" * 100)
-    cli = Cli(tmp_path, tmp_path / "talks.db")
-    reading = subprocess.Popen(
-        [*COMMAND, "ls", "-n", "2000"], env=cli.env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, cwd=tmp_path
-    )
-    assert reading.stdout and reading.stderr
-    with reading.stdout, reading.stderr:
-        assert reading.stdout.readline().endswith(b"x\n")
-        reading.stdout.close()
-        assert reading.stderr.read() == b""
-    assert reading.wait(60) == 141
+# ---------------------------------------------------------------- pagers
 
 
 @pytest.mark.skipif(not shutil.which("less"), reason="less is not installed")
@@ -213,11 +248,47 @@ def test_no_pager_when_it_is_not_wanted_or_there_is_no_terminal(cli: Cli) -> Non
             assert ("PAGED" in terminal.end()[1]) is paged
 
 
-@pytest.mark.parametrize("options", [[], ["-a"], ["-n", "1"], ["--limit", "2", "--all"], ["--agent", "coder"]])
-def test_the_quick_way_to_list_and_the_long_way_print_the_same(cli: Cli, options: list[str]) -> None:
-    cli.ok("archive", "ticket-7")
-    ages = re.compile(r" \d+[smh] ")
-    fast = cli.ok("ls", *options)
-    slow = cli.ok("ls", f"--store={cli.home / 'talks.db'}", *options)  # spelled so, it goes the long way
-    assert ages.sub(" ", fast) == ages.sub(" ", slow)
-    assert fast.count("ses_") == (2 if {"-a", "--all"} & set(options) else 1)
+# ---------------------------------------------------------------- the log
+
+
+def test_log_is_every_move_newest_first(cli: Cli) -> None:
+    cli.ok("rewind", "@~1", "--reason", "too far")
+    lines = [line for line in cli.ok("log", "@").splitlines() if not line.startswith(" ")]
+    assert re.fullmatch(r"@\{4\} \d{4}-\d\d-\d\d \d\d:\d\d:\d\d rewind \w{6} too far", lines[0])
+    assert [line.split()[3] for line in lines] == ["rewind", "seal", "seal", "seal", "create"]
+    assert [line["kind"] for line in cli.json("log", "@")["lines"]] == ["rewind", "seal", "seal", "seal", "create"]
+
+
+def test_log_says_once_of_each_turn_what_it_used_and_what_was_in_force(worked: Cli) -> None:
+    seal, *facts, create = worked.ok("log", "@").splitlines()
+    assert re.fullmatch(r"@\{1\} \S+ \S+ seal \w{6}", seal) and create.endswith("create - agent coder")
+    assert facts == [
+        "  anthropic/claude-opus-4, 1,234 tokens, $0.0125, finish stop",
+        "  tools: build: bash, edit",
+        "  prompt: 7a70d68a3d8c You build. …",
+        "  used: bash:make",
+    ]
+
+
+def test_log_says_why_a_turn_failed_or_was_aborted(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create()
+        session.turn("Deploy.").fail("overloaded", code="529")
+        session.turn("Again.").abort("stopped")
+        session.turn("And again.").abort()
+    facts = [line for line in Cli(tmp_path, tmp_path / "talks.db").ok("log", "@").splitlines() if line[0] == " "]
+    assert facts == ["  aborted", "  aborted: stopped", "  error: 529: overloaded"]
+
+
+def test_log_in_twenty_columns_can_be_read(worked: Cli) -> None:
+    with Terminal({**worked.env, "NO_COLOR": "1", "PAGER": "cat"}, "log", "@", columns=20) as terminal:
+        lines = terminal.end()[1].splitlines()
+    assert max(map(len, lines)) <= 20
+    assert re.fullmatch(r"@\{1\} \w+ seal", lines[0]) and re.fullmatch(r"  \w{6}", lines[1])
+    assert lines[-2:] == [lines[-2], "  - agent coder"] and re.fullmatch(r"@\{0\} \w+ create", lines[-2])
+
+
+def test_the_keys_of_a_turn_are_those_that_are_documented(worked: Cli) -> None:
+    (turn,) = worked.json("show", "@", "--detail")["turns"]
+    assert set(turn) == set(worked.json("tree", "@")["turns"][0]) - {"mark", "words", "heads", "agents"}
+    assert json.loads(json.dumps(turn["permissions_used"])) == ["bash:make"]

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import csv
+import io
 import json
 import sqlite3
 from pathlib import Path
@@ -9,6 +11,7 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver.cli.commands import sql
 
 from .run import Cli
 from .terminal import Terminal
@@ -46,6 +49,46 @@ def test_nothing_but_reading_is_possible(cli: Cli, query: str) -> None:
     assert not (cli.home / "copy.db").exists() and not (cli.home / "other.db").exists()
 
 
+@pytest.mark.parametrize("query", ["delete from heads", "WITH x AS (SELECT 1) DELETE FROM heads", "drop table heads"])
+def test_who_would_change_something_is_told_that_sql_only_reads(cli: Cli, query: str) -> None:
+    assert "sql only reads" in cli.refused("sql", query, code=2)
+    assert "sql only reads" not in cli.refused("sql", "selekt 1", code=2)
+
+
+CSV_QUERY = (
+    "SELECT 1 AS n, 'a,b' AS \"a \"\"b\"\"\", NULL AS void, '' AS empty, 'two' || char(13, 10) || 'lines' AS text,"
+    " x'00ff' AS bytes, 1.5 AS real"
+)
+
+
+def test_csv_is_as_the_standard_says(cli: Cli) -> None:
+    answer = cli.ok("sql", "--csv", CSV_QUERY)
+    names, row = 'n,"a ""b""",void,empty,text,bytes,real', '1,"a,b",,"","two\r\nlines",x\'00ff\',1.5'
+    assert answer == f"{names}\r\n{row}\r\n"
+    known = dict(zip(*csv.reader(io.StringIO(answer, newline=""), strict=True), strict=True))
+    assert (known["text"], known['a "b"'], known["void"]) == ("two\r\nlines", "a,b", "")
+    assert cli.ok("sql", "--csv", "SELECT NULL AS n UNION ALL SELECT 2") == 'n\r\n""\r\n2\r\n'
+    assert cli.ok("sql", "--csv", "SELECT 1 AS n WHERE 0") == "n\r\n"
+
+
+def test_csv_and_json_do_not_go_together(cli: Cli) -> None:
+    done = cli("sql", "--csv", "--json", "SELECT 1")
+    assert (done.code, done.out) == (2, "") and "--csv" in json.loads(done.err)["error"]["message"]
+
+
+def test_csv_is_exact_in_a_pipe_and_safe_on_a_terminal(cli: Cli) -> None:
+    query = "SELECT 'x' || char(27) || '[2J' AS t"
+    assert cli.ok("sql", "--csv", query) == "t\r\nx\x1b[2J\r\n"
+    with Terminal(cli.env, "sql", "--csv", query) as terminal:
+        code, seen = terminal.end()
+    assert code == 0 and "\u241b[2J" in seen and "\x1b" not in seen
+
+
+def test_json_of_a_query_that_fails_on_the_way_is_still_json(cli: Cli) -> None:
+    done = cli("sql", "--json", "SELECT 1 AS n UNION ALL SELECT abs(-9223372036854775807 - 1)")
+    assert done.code == 2 and done.json() == {"columns": ["n"], "rows": [[1]], "incomplete": True}
+
+
 def test_queries_come_from_a_pipe_too(cli: Cli) -> None:
     asked = "SELECT 1\n  AS a;\n\nSELECT 2 AS b;\n.tables\n"
     out = cli.ok("sql", stdin=asked)
@@ -63,12 +106,34 @@ def test_the_prompt_has_a_history_and_survives_mistakes(cli: Cli) -> None:
         terminal.type("\x1b[A\x1b[A\r")  # twice up: the first query again
         terminal.until("AS answer;\nanswer\n42\npalaver> ")
         terminal.type("DELETE FROM heads;\r")
-        terminal.until("not authorized\npalaver> ")
+        terminal.until("sql only reads: this is refused, and nothing was changed (cannot run this: not authorized)\n")
+        terminal.until("authorized)\npalaver> ")
+        terminal.type("SELECT 7\r")
+        terminal.until("SELECT 7\n    ...> ")
+        terminal.type("AS seven;\r")
+        terminal.until("seven\n7\npalaver> ")
         terminal.type("\x04")
         code, seen = terminal.end()
     assert code == 0 and seen.count("answer\n42\n") == 2
     history = cli.home / ".palaver" / "sql_history"
     assert "SELECT 40 + 2 AS answer;" in history.read_text() and history.stat().st_mode & 0o777 == 0o600
+
+
+def test_ctrl_c_drops_what_was_typed_of_a_query(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:
+    prompts: list[str] = []
+    keys = iter(["SELECT 8", KeyboardInterrupt(), "SELECT", "9;", EOFError()])
+
+    def typed(prompt: str) -> str:
+        prompts.append(prompt)
+        key = next(keys)
+        if isinstance(key, str):
+            return key
+        raise key
+
+    monkeypatch.setattr("builtins.input", typed)
+    held: list[str] = []
+    assert list(sql._statements(sql._typed(held), held)) == ["SELECT\n9;"]
+    assert prompts == ["palaver> ", "    ...> ", "palaver> ", "    ...> ", "palaver> "]
 
 
 def findings(cli: Cli, code: int = 0) -> dict[str, dict[str, str]]:

@@ -38,7 +38,7 @@ def puppet(talk: tuple[Cli, str]) -> Iterator[Puppet]:
 
 def test_a_stream_is_followed_chunk_by_chunk(talk: tuple[Cli, str], puppet: Puppet) -> None:
     with Terminal(talk[0].env, "tail", "Live", "-f") as terminal:
-        terminal.until("Ready. ")
+        terminal.until("Ready.\n")
         puppet.begin("What is new?")
         terminal.until("What is new?\n")
         for word in ("one ", "two ", "three "):
@@ -53,7 +53,7 @@ def test_a_stream_is_followed_chunk_by_chunk(talk: tuple[Cli, str], puppet: Pupp
         puppet.do("seal")
     assert code == 130
     assert "one two three \n" in seen
-    assert seen.count("Ready. ") == 1 and seen.count("What is new?") == 1
+    assert seen.count("Ready.") == 1 and seen.count("What is new?") == 1
     assert seen.index("three ") < seen.index("And then?") < seen.index("Four.")
 
 
@@ -81,7 +81,7 @@ def test_a_tool_call_and_an_error_are_lines_of_their_own(talk: tuple[Cli, str], 
         puppet.do("seal")
         code, seen = terminal.end()
     assert code == 0
-    assert 'Trying\n  tool bash {"command":"make"}\n    error no rule\n' in seen
+    assert "Trying\n  tool bash\n    command: make\n    error: no rule\n" in seen
 
 
 def test_it_ends_when_the_turn_waits_for_an_answer(talk: tuple[Cli, str], puppet: Puppet) -> None:
@@ -107,8 +107,8 @@ def test_it_ends_when_the_writer_died(talk: tuple[Cli, str], puppet: Puppet) -> 
 
 
 def test_without_a_running_turn_it_shows_the_end_and_ends(talk: tuple[Cli, str]) -> None:
-    assert talk[0].ok("tail", "@") == "user\nReady?\nassistant\nLet me think.\nReady. \n"
-    assert talk[0].ok("tail", "@", "-n", "1") == "assistant\nLet me think.\nReady. \n"
+    assert talk[0].ok("tail", "@") == "user\nReady?\nassistant\n  thinks: Let me think.\n\nReady. \n"
+    assert talk[0].ok("tail", "@", "-n", "1") == "assistant\n  thinks: Let me think.\n\nReady. \n"
     assert talk[0].ok("tail", "@", "-n", "0") == ""
 
 
@@ -138,7 +138,7 @@ def test_json_is_a_line_per_event(talk: tuple[Cli, str], puppet: Puppet) -> None
 
 def test_hostile_deltas_are_made_visible_as_they_come(talk: tuple[Cli, str], puppet: Puppet) -> None:
     with Terminal(talk[0].env, "tail", "@", "-f") as terminal:
-        terminal.until("Ready. ")
+        terminal.until("Ready.\n")
         puppet.begin("\x1b]0;owned\x07")
         puppet.say("\x1b[2J\u202e done")
         seen = terminal.until(" done")

@@ -7,9 +7,14 @@ import re
 from pathlib import Path
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+from markdown_it import MarkdownIt
 
 import palaver
 from palaver import exports
+from palaver.exports.escape import visible
+from palaver.exports.markdown_page import inline
 
 from . import hostile, rich
 from .conftest import Source
@@ -163,11 +168,38 @@ def test_the_judge_of_pages_sees_danger() -> None:
 
 def test_a_page_shows_who_said_what(source: Source) -> None:
     text = page(source.store, source.ids["waiting"])
-    assert text.startswith("# Waiting\n\n- Session: ses\\_")
+    assert text.startswith("# Waiting\n\n- Session: ses_")
     assert re.findall(r"^## (\w+) · ", text, re.MULTILINE) == ["User", "Assistant"]
     assert "\n> thinking of asking\n" in text
-    assert '\n**Tool run** · input\\-available\n\nInput:\n\n```json\n{"n":1}\n```\n' in text
+    assert '\n**Tool run** · input-available\n\nInput:\n\n```json\n{"n":1}\n```\n' in text
     assert text.endswith("\n*This turn is waiting.*\n")
+
+
+def test_a_file_in_its_address_is_told_by_its_size(store: palaver.Store) -> None:
+    session = store.sessions.create("coder")
+    image = {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64," + "QUJD" * 50_000}
+    text = {"type": "file", "mediaType": "text/plain", "filename": "a_b.txt", "url": "DATA:text/plain,hello"}
+    session.commit([{"role": "user", "parts": [image, text]}])
+    shown = page(store, session.id)
+    assert "\n**file** image/png · 150,000 bytes\n" in shown and "\n**file** a_b.txt · text/plain · 5 bytes\n" in shown
+
+
+@pytest.mark.parametrize(
+    "plain",
+    ["https://example.com/a_b-c.html?d=(e)#f", "v1.2 (final), 50% + more!", "C:\\Users\\me", "{a: b} | c", "1. one"],
+)
+def test_what_means_nothing_in_markdown_is_written_as_it_is(plain: str) -> None:
+    assert inline(plain) == plain
+
+
+@given(text=st.text(st.sampled_from("ab1 _*`[]()<>&#\\~!|.-+={}:é—\t"), max_size=12) | st.text(max_size=20))
+def test_a_line_of_plain_text_reads_the_same_in_markdown(text: str) -> None:
+    shown = " ".join(visible(text).split()) or "empty"
+    reader = MarkdownIt("commonmark").enable(["strikethrough", "table"])
+    for line, read in (("# {}", "{}"), ("- x: {}", "x: {}"), ("**x** {}", "x {}"), ("**x {}** y", "x {} y")):
+        inlines = [token for token in reader.parse(line.format(inline(shown))) if token.type == "inline"]
+        found = "".join(child.content for token in inlines for child in token.children or ())
+        assert found == read.format(shown), line
 
 
 def test_code_that_was_said_stays_code(tmp_path: Path) -> None:

@@ -124,6 +124,7 @@ ARGUMENTS: dict[str, Make] = {
     "name": lambda world, rng: rng.choice(world.ids()),
     "namespace": one_of("alias", "slug"),
     "archived": one_of(True, False),
+    "waiting": one_of(True, False),
     "deleted": one_of(True, False),
     "order": one_of("updated", "created"),
     "limit": lambda world, rng: rng.randrange(1, 60),

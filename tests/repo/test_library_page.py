@@ -12,6 +12,7 @@ from palaver import keywords
 from palaver.session_rules import SessionRules
 
 PAGE = (Path(__file__).parent.parent.parent / "docs" / "library.md").read_text()
+VALUES = {"Sessions": palaver.SessionInfo, "What was in force": palaver.TurnInfo}
 SECTIONS = {"Store": palaver.Store, "Sessions": palaver.Sessions, "Session": palaver.Session, "Turn": palaver.Turn}
 INSIDE = {"Store": {"db", "path"}}  # for the layers above, not for users
 
@@ -36,6 +37,13 @@ def test_the_page_names_nothing_that_is_not_there(name: str) -> None:
     named = set(re.findall(r"`(\w+)\(", section(name).split("\nA message is")[0]))
     values = {"TurnInfo", "Moment", "Page", "Line", "Event", "Problem", "Queued", "Answer", "ToolCall"}
     assert named <= public(SECTIONS[name]) | values | public(SessionRules) | public(palaver.ToolCall)
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_every_field_of_a_value_is_on_the_page_and_no_other(name: str) -> None:
+    table = section(name).split("| field | what it is |")[1].split("\n\n")[0]
+    firsts = re.findall(r"^\|([^|]+)\|", table, re.MULTILINE)
+    assert sorted(re.findall(r"`(\w+)`", "".join(firsts))) == sorted(VALUES[name].__struct_fields__)
 
 
 def test_the_table_of_a_stored_message_has_its_fields_and_no_other() -> None:

@@ -10,7 +10,7 @@ import sys
 from palaver.errors import PalaverError
 
 from . import fast_ls
-from .exits import INTERRUPTED, STORE, Stop, code_of, hide_secrets, leave_quietly, sentence_of
+from .exits import INTERRUPTED, STORE, Stop, code_of, hide_secrets, leave_quietly
 from .ui.screen import Screen, prepare_streams
 
 TYPE_CHECKING = False
@@ -41,18 +41,21 @@ def _run(args: list[str]) -> int:
     except Stop as stop:
         return _explain(args, stop.code, str(stop), stop.kind)
     except PalaverError as error:
-        return _explain(args, code_of(error), sentence_of(error), type(error).__name__)
+        return _explain(args, code_of(error), str(error), type(error).__name__)
     except KeyboardInterrupt:
         return INTERRUPTED
     except BrokenPipeError:
         raise
     except OSError as error:
-        return _explain(args, STORE, str(error), type(error).__name__)
+        said = f"{error.filename}: {error.strerror}" if error.filename and error.strerror else str(error)
+        return _explain(args, STORE, said, type(error).__name__)
 
 
 def _explain(args: list[str], code: int, sentence: str, kind: str) -> int:
     """One sentence for a person, one JSON line for a program."""
-    sentence = hide_secrets(sentence)
+    from .wording import worded
+
+    sentence = hide_secrets(worded(sentence))
     if "--json" in args:
         from .ui.jsontext import as_json
 

@@ -13,7 +13,7 @@ import click
 
 from palaver import Session, Store
 
-from . import location, resolve
+from . import location, patience, resolve
 from .ui.screen import Screen, say_aside
 
 Keys = dict[str, str]
@@ -32,7 +32,8 @@ class Call:
     def where(self) -> tuple[str, str | None]:
         """The store's address, and its space if it has several."""
         root = click.get_current_context().find_root().params
-        return location.locate(self._given or root.get("store"), self._space or root.get("space"))
+        store = root.get("store") if self._given is None else self._given
+        return location.locate(store, root.get("space") if self._space is None else self._space)
 
     def store(self, *, create: bool = False, readonly: bool = False) -> Store:
         """Open the store until the command ends."""
@@ -40,7 +41,8 @@ class Call:
 
     def open(self, url: str, space: str | None, *, create: bool = False, **options: Any) -> Store:
         """Any store, until the command ends."""
-        opened = location.open_store(url, space, create=create, **options)
+        with patience.telling(url, json=self.json):
+            opened = location.open_store(url, space, create=create, **options)
         for note in opened.notes:
             say_aside(note, json=self.json)
         return click.get_current_context().with_resource(opened)
@@ -108,6 +110,17 @@ class SessionName(_ParamType):
         from .suggest import sessions  # a command that runs completes nothing
 
         return sessions(ctx, incomplete)
+
+
+class CallName(_ParamType):
+    """A tool call that waits for an answer, in the session that was named before it."""
+
+    name = "call"
+
+    def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[Any]:
+        from .suggest import calls
+
+        return calls(ctx, incomplete)
 
 
 def session_argument(**rest: Any) -> Callable[[Any], Any]:

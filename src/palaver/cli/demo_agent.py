@@ -1,15 +1,12 @@
-"""The agent of the demo: a process of its own that streams into a store until it ends, or is killed.
+"""The agent of the demo: a process of its own that writes into a store until it ends, or is killed.
 
-It prints every chunk after the store acknowledged it: what a client would have seen.
+It prints every word after the store acknowledged it: what a client would have seen.
 """
 
 from __future__ import annotations
 
-import json
 import sys
 import time
-from collections.abc import Iterator
-from typing import Any
 
 import palaver
 
@@ -19,37 +16,14 @@ PLAN = (
 )
 
 
-def stream() -> Iterator[dict[str, Any]]:
-    yield {"type": "start"}
-    yield {"type": "start-step"}
-    yield {"type": "reasoning-start", "id": "r"}
-    yield {"type": "reasoning-delta", "id": "r", "delta": "The build fails since this morning. "}
-    yield {"type": "reasoning-end", "id": "r"}
-    yield {"type": "tool-input-start", "toolCallId": "call-1", "toolName": "read"}
-    yield {"type": "tool-input-delta", "toolCallId": "call-1", "inputTextDelta": '{"path": "Make'}
-    yield {"type": "tool-input-delta", "toolCallId": "call-1", "inputTextDelta": 'file"}'}
-    yield {
-        "type": "tool-input-available",
-        "toolCallId": "call-1",
-        "toolName": "read",
-        "input": {"path": "Makefile"},
-    }
-    yield {"type": "text-start", "id": "t"}
-    for word in PLAN.split():
-        yield {"type": "text-delta", "id": "t", "delta": word + " "}
-    yield {"type": "text-end", "id": "t"}
-    yield {"type": "finish-step"}
-    yield {"type": "finish", "finishReason": "stop"}
-
-
 def main(path: str, session_id: str, question: str) -> None:
-    with palaver.open(path) as store:
-        turn = store.sessions.get(session_id).turn(question)
-        for chunk in stream():
-            turn.write(chunk)
-            print(json.dumps(chunk), flush=True)
+    with palaver.open(path) as store, store.sessions.get(session_id).turn(question) as turn:
+        turn.reasoning("The build fails since this morning.")
+        turn.tool("read", {"path": "Makefile"})
+        for word in PLAN.split():
+            turn.text(word + " ")
+            print(word, flush=True)
             time.sleep(0.02)
-        turn.seal()
 
 
 if __name__ == "__main__":

@@ -1,4 +1,4 @@
-"""The demo, on a store of its own: an agent is killed in mid-sentence, and nothing it said is lost."""
+"""The demo, on a new store: an agent is killed in mid-sentence, and nothing it said is lost."""
 
 from __future__ import annotations
 
@@ -7,72 +7,68 @@ import os
 import signal
 import subprocess
 import sys
-import tempfile
-from collections.abc import Callable, Iterator
-from pathlib import Path
+from collections.abc import Callable
 from typing import Any
 
 import palaver
-from palaver import HeadConflict, Session, Turn, TurnInfo
+from palaver import HeadConflict, Session
 
 Say = Callable[[str], Any]
-KILL_AFTER = 22  # chunks
+Draw = Callable[[Session], Any]
+TITLE = "Why does the build fail?"
+KILL_AFTER = 12  # words
 
 
-def run(say: Say) -> None:
-    with tempfile.TemporaryDirectory(prefix="palaver-demo-") as folder:
-        path = str(Path(folder) / "talks.db")
-        with palaver.open(path) as store:
-            session_id = store.sessions.create(agent="builder", title="Why does the build fail?").id
-        seen = _kill_an_agent(path, session_id, say)
-        with palaver.open(path) as store:
-            session = store.sessions.get(session_id)
-            _recovered(session, seen, say)
-            _approval(session, say)
-            _sub_agent(store, session, say)
-            _branches(session, say)
-            _race(session, say)
-            _queue(session, say)
-            _compaction(session, say)
-            _tree(session, say)
-            _proof(store, say)
+def run(path: str, say: Say, draw: Draw) -> None:
+    """Tell the story on a new store at this path. `draw` draws the tree of a session."""
+    with palaver.open(path) as store:
+        session_id = store.sessions.create(agent="builder", title=TITLE).id
+    seen = _kill_an_agent(path, session_id, say)
+    with palaver.open(path) as store:
+        session = store.sessions.get(session_id)
+        _recovered(session, seen, say)
+        _approval(session, say)
+        _sub_agent(store, session, say)
+        _branches(session, say)
+        _race(session, say)
+        _queue(session, say)
+        _compaction(session, say)
+        say("\n9. The tree of turns, as `palaver tree` draws it: * is the head, x lost the race.")
+        draw(session)
+        _proof(store, say)
 
 
 # ---------------------------------------------------------------- 1: the kill
 
 
-def _kill_an_agent(path: str, session_id: str, say: Say) -> list[dict[str, Any]]:
-    say("1. An agent starts work in a process of its own. Every chunk it streams is on disk before the next.")
+def _kill_an_agent(path: str, session_id: str, say: Say) -> str:
+    say("1. An agent starts work in a process of its own. Every word it says is on disk before the next.")
     agent = subprocess.Popen(
-        [sys.executable, "-m", "palaver.cli.demo_agent", path, session_id, "Why does the build fail?"],
+        [sys.executable, "-m", "palaver.cli.demo_agent", path, session_id, TITLE],
         stdout=subprocess.PIPE,
         text=True,
     )
     assert agent.stdout is not None
-    seen = [json.loads(agent.stdout.readline()) for _ in range(KILL_AFTER)]
+    seen = [agent.stdout.readline() for _ in range(KILL_AFTER)]
     os.kill(agent.pid, signal.SIGKILL)
-    rest = agent.stdout.read().splitlines()  # what it acknowledged before the signal reached it
+    rest = agent.stdout.read()  # what it acknowledged before the signal reached it
     agent.stdout.close()
     agent.wait(30)
-    seen += [json.loads(line) for line in rest if line.endswith("}")]
-    say(f"   … and is killed (SIGKILL) in mid-sentence, after {len(seen)} chunks. A client had seen:")
-    say(f"   | {_words(seen)}")
-    return seen
-
-
-def _words(chunks: list[dict[str, Any]]) -> str:
-    return "".join(c["delta"] for c in chunks if c["type"] == "text-delta").strip()
+    words = " ".join("".join([*seen, rest]).split())
+    say(f"   … and is killed (SIGKILL) in mid-sentence, after {len(words.split())} words. A client had seen:")
+    say(f"   | {words}")
+    return words
 
 
 # ---------------------------------------------------------------- 2: what is left
 
 
-def _recovered(session: Session, seen: list[dict[str, Any]], say: Say) -> None:
+def _recovered(session: Session, seen: str, say: Say) -> None:
     say("\n2. The store is opened again. The dead agent's turn is sealed with what it had:")
     _show(session, say)
     parts = session.messages()[-1]["parts"]
     kept = next(part["text"] for part in parts if part["type"] == "text").strip()
-    lost = max(0, len(_words(seen)) - len(kept))
+    lost = 0 if kept.startswith(seen) else len(seen)
     tool = next(part for part in parts if part["type"] == "tool-read")
     say(f"   Characters the client saw and the store lost: {lost}.")
     say(f"   The tool call it left open is closed: {tool['state']} ({tool['errorText']}).")
@@ -86,16 +82,13 @@ def _recovered(session: Session, seen: list[dict[str, Any]], say: Say) -> None:
 def _approval(session: Session, say: Say) -> None:
     say("\n3. The user asks again. The agent wants to run a command, which needs an approval; the turn waits.")
     with session.turn("Go on, but ask before you run anything.") as turn:
-        _write(turn, {"type": "start"}, {"type": "start-step"})
-        _write(turn, {"type": "tool-input-available", "toolCallId": "c2", "toolName": "bash", "input": {"cmd": "make"}})
-        _write(turn, {"type": "tool-approval-request", "toolCallId": "c2", "approvalId": "ok-1"})
-        _write(turn, {"type": "finish-step"}, {"type": "finish"})
+        call = turn.tool("bash", {"cmd": "make"}, id="c2")
+        call.ask()
     say(f"   The turn is {turn.status}. It may wait for days; any process can take it up.")
     with session.resume(turn.id) as again:
-        again.resolve("c2", approved=True)
-        _write(again, {"type": "tool-output-available", "toolCallId": "c2", "output": "ld: cannot find -lz"})
-        _write(again, {"type": "start-step"}, *_text("The linker does not find zlib."), {"type": "finish-step"})
-        _write(again, {"type": "finish", "finishReason": "stop"})
+        again.resolve(call.id, approved=True)
+        again.resolve(call.id, output="ld: cannot find -lz")
+        again.text("The linker does not find zlib.")
         again.usage(input=812, output=41, model="anthropic/claude-sonnet-4.5", cost_usd=0.0031)
     say("   Approved, run, answered, in the same message:")
     _show(session, say, last=1)
@@ -108,7 +101,7 @@ def _sub_agent(store: palaver.Store, session: Session, say: Say) -> None:
     say("\n4. It sends a sub-agent to look, in a session of its own that knows where it came from.")
     child = store.sessions.create(agent="searcher", parent=session, tool_call_id="c2", title="Where is zlib?")
     with child.turn("Find zlib on this machine.") as turn:
-        _write(turn, {"type": "start"}, *_text("zlib1g-dev is not installed."), {"type": "finish"})
+        turn.text("zlib1g-dev is not installed.")
     _show(child, say)
     say(f"   {child.info.relation} of {session.title!r}")
 
@@ -119,13 +112,13 @@ def _sub_agent(store: palaver.Store, session: Session, say: Say) -> None:
 def _branches(session: Session, say: Say) -> None:
     say("\n5. Regenerate the answer: a sibling turn that lists the same question. Undo brings the first one back.")
     with session.regenerate() as turn:
-        _write(turn, {"type": "start"}, *_text("Install zlib1g-dev."), {"type": "finish"})
+        turn.text("Install zlib1g-dev.")
     _show(session, say, last=1)
     session.undo()
     _show(session, say, last=1)
     fork = session.fork(at=session.path()[0], title="Another way")
     with fork.turn("Try without zlib.") as turn:
-        _write(turn, {"type": "start"}, *_text("It builds with -DNO_ZLIB."), {"type": "finish"})
+        turn.text("It builds with -DNO_ZLIB.")
     say(f"   A fork at the first turn is one row and one pointer: {fork.title!r}, {len(fork.messages())} messages.")
     before = len(session.messages())
     session.rewind(to=session.path()[0])
@@ -140,11 +133,11 @@ def _branches(session: Session, say: Say) -> None:
 def _race(session: Session, say: Say) -> None:
     say("\n6. Two writers answer at once. One wins; the other is told, and its work is kept.")
     first, second = session.turn("Who is first?"), session.turn("Who is second?")
-    _write(first, {"type": "start"}, *_text("The one who seals first."), {"type": "finish"})
-    _write(second, {"type": "start"}, *_text("Nobody's words are lost."), {"type": "finish"})
-    first.seal()
     try:
-        second.seal()
+        with second:
+            second.text("Nobody's words are lost.")
+            with first:
+                first.text("The one who seals first.")
     except HeadConflict as conflict:
         say(f"   HeadConflict: expected revision {conflict.expected}, found {conflict.actual}; kept as a stray.")
 
@@ -156,17 +149,16 @@ def _queue(session: Session, say: Say) -> None:
     say("\n7. The user sends two more messages while the agent works. They wait; one is taken back, one is fired.")
     session.permissions.add("bash", "make *")
     with session.turn("Build it again.") as turn:
-        _write(turn, {"type": "start"}, *_text("Building."))
+        turn.text("Building.")
         session.enqueue("And run the tests.", id="next")
         session.enqueue("Never mind the docs.", id="docs")
         session.cancel("docs")
-        _write(turn, {"type": "finish"})
     answer = session.permissions.evaluate("bash", argv=["make", "test"])
     say(f"   bash `make test`: {answer.action}, by a rule of the {answer.source}.")
     claimed = session.claim(tools=["bash"])
     assert claimed is not None
     with claimed as turn:
-        _write(turn, {"type": "start"}, *_text("All 12 tests pass."), {"type": "finish"})
+        turn.text("All 12 tests pass.")
     _show(session, say, last=2)
 
 
@@ -185,40 +177,11 @@ def _compaction(session: Session, say: Say) -> None:
 # ---------------------------------------------------------------- the end
 
 
-def _tree(session: Session, say: Say) -> None:
-    say("\n9. The tree of turns (* on the path):")
-    on_path = {turn.id for turn in session.path()}
-    nodes = {turn.id: turn for turn in session.tree()}
-    for node in _walk(nodes, None):
-        mark = "*" if node.id in on_path else " "
-        digest = node.digest.hex()[:12] if node.digest else "open"
-        say(f"   {'  ' * (node.depth - 1)}{mark} {node.id[-6:]}  {node.status:<9} {digest}")
-
-
-def _walk(nodes: dict[str, TurnInfo], parent: str | None) -> Iterator[TurnInfo]:
-    for node in sorted(nodes.values(), key=lambda n: n.id):
-        if node.parent_id == parent:
-            yield node
-            yield from _walk(nodes, node.id)
-
-
 def _proof(store: palaver.Store, say: Say) -> None:
     problems = store.verify()
     info = next(s for s in store.sessions if s.agent == "builder" and s.relation == "root")
     say(f"\n10. Every digest and every derived copy, recomputed: {len(problems)} problems.")
     say(f"   {info.turns} turns, {info.messages} messages, {info.total_tokens} tokens, ${info.cost_usd:.4f}.")
-
-
-def _write(turn: Turn, *chunks: dict[str, Any]) -> None:
-    for chunk in chunks:
-        turn.write(chunk)
-
-
-def _text(text: str) -> Iterator[dict[str, Any]]:
-    yield {"type": "text-start", "id": "t"}
-    for word in text.split():
-        yield {"type": "text-delta", "id": "t", "delta": word + " "}
-    yield {"type": "text-end", "id": "t"}
 
 
 def _show(session: Session, say: Say, last: int = 0) -> None:

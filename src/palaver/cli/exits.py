@@ -1,4 +1,4 @@
-"""How a command ends: the exit codes, and the sentence that goes with each kind of error.
+"""How a command ends: the exit codes, and which goes with each kind of error.
 
 A person gets one sentence on stderr, never a traceback; a program that asked for `--json` gets the same as one JSON
 line there. The codes are part of the interface: docs/cli.md and `palaver --help` list them from this file.
@@ -16,9 +16,9 @@ OK, PROBLEMS, USAGE, UNKNOWN, STORE, CONFLICT, INTERRUPTED, PIPE = 0, 1, 2, 3, 4
 
 CODES = {
     OK: "done",
-    PROBLEMS: "it ran, and found problems (verify, doctor, rebuild, copy, space, import), or no such rule (permit)",
+    PROBLEMS: "it ran, and found problems (verify, doctor, rebuild, copy, space, export, import), or no rule (permit)",
     USAGE: "the command line is wrong, or a value or file given there",
-    UNKNOWN: "no such session, turn or message, or the name fits several",
+    UNKNOWN: "no such session, turn, message, alias or call, or the name fits several",
     STORE: "the store is not there, cannot be opened, or is damaged",
     CONFLICT: "another writer was first, the store is busy, or the session's state does not allow it",
     INTERRUPTED: "interrupted (Ctrl-C)",
@@ -48,19 +48,6 @@ class Stop(Exception):
 
 def code_of(error: errors.PalaverError) -> int:
     return next((code for kind, code in _BY_KIND if isinstance(error, kind)), PROBLEMS)
-
-
-_HINTS: tuple[tuple[type[errors.PalaverError], str], ...] = (
-    (errors.SessionArchived, "palaver archive --undo"),
-    (errors.SessionDeleted, "palaver rm --undo"),
-    (errors.NotOnPath, "palaver fork --at"),
-)
-
-
-def sentence_of(error: errors.PalaverError) -> str:
-    """What the library says, and the command that does what it advises."""
-    hint = next((hint for kind, hint in _HINTS if isinstance(error, kind)), None)
-    return f"{error} (here: `{hint}`)" if hint else str(error)
 
 
 def hide_secrets(text: str) -> str:

@@ -5,6 +5,8 @@ Only the simplest command lines are taken here; every other, and every mistake, 
 
 from __future__ import annotations
 
+import re
+
 from palaver.db.queries import Q
 from palaver.db.sqlite.filesystem import locate
 from palaver.db.sqlite.readonly import ReadOnlyDatabase
@@ -18,8 +20,9 @@ if TYPE_CHECKING:
     from typing import Any
 
 _VALUES = {"-s": "store", "--store": "store", "-n": "limit", "--limit": "limit", "--agent": "agent"}
-_FLAGS = {"-a": "archived", "--all": "archived"}
+_FLAGS = {"-a": "archived", "--all": "archived", "--waiting": "waiting"}
 _MOST = 10_000
+_PLAIN_MODEL = re.compile(r'\{"provider_id":"[^"\\]*","model_id":"([^"\\]*)"(?:,"variant":"[^"\\]*")?\}')
 
 
 def run(args: list[str]) -> int | None:
@@ -39,7 +42,7 @@ def run(args: list[str]) -> int | None:
 
 
 def _parse(words: list[str]) -> dict[str, Any] | None:
-    wanted: dict[str, Any] = {"store": None, "limit": "50", "agent": None, "archived": False}
+    wanted: dict[str, Any] = {"store": None, "limit": "50", "agent": None, "archived": False, "waiting": False}
     rest = iter(words)
     for word in rest:
         value = next(rest, None) if word in _VALUES else None
@@ -58,7 +61,8 @@ def _is_count(text: str) -> bool:
 
 def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
     query = Q.list_recent if wanted["agent"] is None else Q.list_by_agent
-    given = {"agent": wanted["agent"], "workspace": None, "archived": int(wanted["archived"])}
+    given = {"agent": wanted["agent"], "workspace": None}
+    given |= {name: int(wanted[name]) for name in ("archived", "waiting")}
     db = ReadOnlyDatabase(locate(path))
     for note in db.notes:
         say_aside(note, json=False)
@@ -70,8 +74,38 @@ def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
 
 
 def _listed(row: tuple[Any, ...]) -> Listed:
-    """A row of the view `session_rows`."""
-    session_id, agent, _, _, title, preview, _, _, relation, _, _, depth, *_, updated_at, archived_at, _, _, _, _ = row
-    updated_at = updated_at if type(updated_at) is int else 0  # another program may have written anything
-    label = title or preview or ""
-    return Listed(session_id, updated_at, depth or 0, agent, label, archived_at is not None, relation or "import")
+    """A row of the view `session_rows`, and the marks of a list, in the order of `rows.SessionRow`."""
+    # fmt: off
+    (
+        session_id, agent, _, model, title, preview, _, _, relation, _, _, depth, _,
+        _, _, _, _, _, tokens, cost, _, _, updated_at, archived_at, _,
+        app_id, waiting, live,
+    ) = row
+    # fmt: on
+    return Listed(
+        session_id,
+        updated_at if type(updated_at) is int else 0,  # another program may have written anything
+        depth or 0,
+        agent,
+        title or preview or "",
+        archived=archived_at is not None,
+        relation=relation or "import",
+        app_id=app_id,
+        model=_model(model),
+        tokens=tokens,
+        cost=cost,
+        waiting=waiting,
+        live=live,
+    )
+
+
+def _model(text: Any) -> str:
+    """The name of a model, as it is mostly written; for any other way JSON has to be loaded."""
+    plain = _PLAIN_MODEL.fullmatch(text) if isinstance(text, str) else None
+    if plain or not text or text == "{}":
+        return plain[1] if plain else ""
+    from palaver.core import damage
+
+    from .ui.facts import model_id
+
+    return model_id(damage.parsed(text))

@@ -1,5 +1,8 @@
 """The location of the store: `--store`, else PALAVER_STORE, else palaver.db in PALAVER_HOME, else in ~/.palaver.
 
+An empty variable is as good as none, as for other programs; an empty option is a mistake (of a script, mostly, whose
+own variable is empty), and no other store is taken in its place.
+
 A space of a Postgres database is named behind its address, `postgresql://host/database#acme`; or by `--space`, else by
 PALAVER_SPACE. A command that only looks never makes a store: it says that there is none.
 """
@@ -25,6 +28,9 @@ def home() -> str:
 
 def locate(given: str | None, space: str | None = None) -> tuple[str, str | None]:
     """The store's address, and its space if it has several."""
+    if given == "" or space == "":
+        what = "store" if given == "" else "space"
+        raise Stop(USAGE, f"a {what} has a name, and this one is empty; give it, or leave the option out", "Usage")
     url = given or os.environ.get("PALAVER_STORE")
     if not url:
         url = os.path.join(home(), "palaver.db")
@@ -60,4 +66,4 @@ def open_store(url: str, space: str | None, *, create: bool, **options: Any) -> 
     try:
         return open_quietly(url, space, create=create, **options)
     except NotAStore as error:
-        raise Stop(STORE, f"{error} (here: `palaver space ls`, `palaver space create`)", "NoStore") from None
+        raise Stop(STORE, str(error), "NoStore") from None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from importlib import import_module
 from typing import Any
 
@@ -20,6 +21,10 @@ COMMANDS = {
     "rewind": ("moves:rewind", "Go back to a turn or a message; nothing is lost."),
     "undo": ("moves:undo", "Take back the last move of a session's head."),
     "redo": ("moves:redo", "Take back an undo."),
+    "title": ("names:title", "Print a session's title, or set it."),
+    "alias": ("names:alias", "List a session's aliases, or add or remove one."),
+    "approve": ("approvals:approve", "Allow what a waiting turn asks for."),
+    "deny": ("approvals:deny", "Refuse what a waiting turn asks for."),
     "queue": ("queue:queue", "List what waits in a session, send a message, or take one back."),
     "permit": ("permit:permit", "List a session's permission rules, or add or remove one."),
     "compact": ("compaction:compact", "Let a summary stand for what was said before."),
@@ -55,6 +60,14 @@ class Commands(click.Group):
         found: click.Command = getattr(import_module(f"{__package__}.commands.{module}"), attribute)
         return found
 
+    def resolve_command(self, ctx: click.Context, args: list[str]) -> Any:
+        """click knows no command that is not loaded, so it cannot say which was meant."""
+        if args[0] not in COMMANDS and not args[0].startswith("-"):
+            from .near import unknown_command
+
+            ctx.fail(unknown_command(args[0], COMMANDS))
+        return super().resolve_command(ctx, args)
+
     def invoke(self, ctx: click.Context) -> Any:
         """click would end a broken pipe with code 1."""
         try:
@@ -69,7 +82,8 @@ class Commands(click.Group):
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         with formatter.section("Sessions"):
             formatter.write_text(
-                "by id or a beginning or end of it, by your own id, alias or title; @ is the latest, @~2 two turns back"
+                "by id or a beginning or end of it, by your own id, alias or title; @ is the latest, @~2 two turns"
+                " back, @{4} where its head was by `palaver log`"
             )
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in CODES.items()])
@@ -88,6 +102,10 @@ def cli(ctx: click.Context, store: str | None, space: str | None) -> None:
 
 def run(args: list[str]) -> int:
     """Run a command line; its exit code."""
+    if "_PALAVER_COMPLETE" in os.environ:
+        from . import shells
+
+        shells.register()
     try:
         result = cli.main(args, prog_name="palaver", standalone_mode=False)
     except click.UsageError as error:

@@ -21,28 +21,40 @@ _INTRO = """# The command line
 `palaver COMMAND --help` says the same, with an example.
 
 **The store** is the file named by `--store`, else by `PALAVER_STORE`, else `palaver.db` in the directory
-`PALAVER_HOME`, else `~/.palaver/palaver.db`. Commands that only look never make a store. A directory that has to be
-made gets mode 0700. `palaver --store URL COMMAND` and `palaver COMMAND --store URL` are the same.
+`PALAVER_HOME`, else `~/.palaver/palaver.db`. A variable that is empty is as good as none; an empty `--store` is
+refused. Commands that only look never make a store. A directory that has to be made gets mode 0700. `palaver --store
+URL COMMAND` and `palaver COMMAND --store URL` are the same; if both are there, the one behind the command counts.
 
 **On Postgres** the store is a space of a database: `postgresql://user@host/database#acme`, wherever a store is named.
-The space may also be given by `--space`, else by `PALAVER_SPACE`; without any it is `default`. Passwords are best left
-to `~/.pgpass` or `PGPASSWORD`, which other users of the machine cannot see; none is ever printed, and a `#` or `@` in
-one is written `%23` or `%40`. Behind a transaction pooler, set `PALAVER_POOLER=1`. [Postgres](postgres.md) has more.
+The space may also be given by `--space`, else by `PALAVER_SPACE`; without any it is `default`. Passwords are best
+left to `~/.pgpass` or `PGPASSWORD`, which other users of the machine cannot see; none is ever printed, and a `#` or
+`@` in one is written `%23` or `%40`. Behind a transaction pooler, set `PALAVER_POOLER=1`. A server that is away is
+tried again for half a minute; after a second stderr says whom we wait for. [Postgres](postgres.md) has more.
 
-**Looking changes nothing.** `ls`, `show`, `log`, `tree`, `tail`, `export`, `verify` (without `--fix`) and `sql` open
-the store to be read only: they take no lock, recover and adopt nothing, and work where nothing can be written (another
-user's store, a read-only file system). Where the store has to be copied to be read, stderr says so: `palaver: note: …`,
-or `{"note": …}` with `--json`. What a writer that died left open is shown as open; the next command that writes seals
-it. [Operations](operations.md) has more.
+**Looking changes nothing.** `ls`, `show`, `log`, `tree`, `tail`, `context`, `export`, `verify` (without `--fix`),
+`sql` and whatever only lists (`queue`, `permit`, `title` and `alias` of a session and nothing more, `rm --list`) open
+the store to be read only: they take no lock, recover and adopt nothing, and work where nothing can be written
+(another user's store, a read-only file system). Where the store has to be copied to be read, stderr says so:
+`palaver: note: …`, or `{"note": …}` with `--json`. What a writer that died left open is shown as open; the next
+command that writes seals it. [Operations](operations.md) has more.
 
 **A session** is named by its id, by a beginning of it (with or without `ses_`) or an end of it (from four characters
-on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last.
-`NAME~2` (or `@~2`) is two turns back from its head, where a command takes a place: `show`, `fork`, `rewind`. A name
-that fits nothing, or several sessions, is answered with what it could have meant, and exit code 3.
+on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last. A
+name that fits nothing, or several sessions, is answered with what it could have meant, and exit code 3.
+
+**A place** is a turn of a session: `NAME~2` (or `@~2`) is two turns back from its head, `NAME@{4}` (or `@{4}`) is
+where its head was at that line of `log`, and `NAME@{4}~2` two turns before that. `show`, `fork`, `rewind` and
+`export` (as JSON or Markdown) take one in the place of a session; `--at`, `--to` and `--keep-from` take it without
+the name.
 
 **Safe to look at.** What is stored may hold anything, so escape sequences, control characters, marks that turn text
-around and characters without width are made visible: `␛[2J`, `\\u{202e}`. JSON is pure ASCII. Only `show --raw` prints
-text as it is. Colours and the pager (`PAGER`, else `less`) are for terminals only; `NO_COLOR` turns colours off.
+around and characters without width are made visible: `␛[2J`, `\\u{202e}`. JSON is pure ASCII. Only `show --raw`, and
+`sql --csv` into a file or a pipe, print text as it is. No link is made of what is stored: one in Markdown shows where it
+leads.
+
+**On a terminal** text is wrapped at words, long output goes through `PAGER` (else `less`), and answers are drawn:
+Markdown, code and diffs in colours. What Markdown would hide stays as it was written. `NO_COLOR` turns colours and
+drawing off. **In a pipe** there is plain text and nothing but the answer: hints (`more: --limit 100`) are for people.
 
 **For programs.** Every command has `--json`; its keys are listed below and stay. An error is then one line on stderr:
 `{"error": {"kind": …, "message": …, "exit": …}}`. Times are epoch milliseconds.

@@ -1,22 +1,33 @@
 """What a name means: sessions go by id, beginning or end of an id, own id, alias or title; `@` is the latest.
 
-`NAME~2` is two turns back from its head (`NAME~` one). Turns and messages are named the same way, by any end of their
-id that is clear. A name that fits nothing, or more than one thing, is answered with what it could have meant.
+A place is a turn of a session: `NAME~2` is two turns back from its head (`NAME~` one), `NAME@{4}` is where its head was
+at revision 4, as `palaver log` prints it, and `NAME@{4}~2` two turns before that. Turns and messages are named by any
+end of their id that is clear. A name that fits nothing, or more than one thing, is answered with what it could have
+meant.
 """
 
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import NamedTuple
 
-from palaver import BadValue, Session, SessionInfo, Store, TurnInfo
+from palaver import BadValue, MessageNotFound, Session, SessionInfo, Store, TurnInfo, TurnNotFound
 
 from .exits import UNKNOWN, Stop
-from .ui.format import short
+from .ui.format import count, short
 
 LATEST = "@"
-_BACK = re.compile(r"(.*?)@?~(\d{0,9})", re.DOTALL)
+_PLACE = re.compile(r"(.*?)(?:@\{(\d{1,18})\})?(?:@?~(\d{0,9}))?", re.DOTALL)
+
+
+class Place(NamedTuple):
+    """A session's name, and the way from its head: to a revision, and so many turns back."""
+
+    name: str
+    revision: int | None
+    back: int
 
 
 class Target(NamedTuple):
@@ -29,13 +40,32 @@ class Target(NamedTuple):
 # ---------------------------------------------------------------- sessions
 
 
-def session(store: Store, name: str, *, deleted: bool = False) -> Session:
-    found = _latest(store) if name == LATEST else match(store, name, deleted=deleted)
-    if len(found) == 1:
-        return store.sessions.get(found[0].id, deleted=deleted)
-    if found:
-        raise Stop(UNKNOWN, f"{name!r} names more than one session: {_listed(found)}", "AmbiguousName")
-    raise Stop(UNKNOWN, _unknown(store, name), "SessionNotFound")
+def session(store: Store, name: str) -> Session:
+    found = list(store.sessions.list(limit=1).sessions) if name == LATEST else match(store, name)
+    if not found:
+        from .near import unknown_session
+
+        raise Stop(UNKNOWN, unknown_session(store, name), "SessionNotFound")
+    return _only(store, name, found)
+
+
+def deleted_session(store: Store, name: str) -> Session:
+    """One that may be brought back: `@` is the one that was deleted last. A live one only if no deleted one fits."""
+    found = store.sessions.list(deleted=True, limit=1).sessions if name == LATEST else match(store, name, deleted=True)
+    found = [one for one in found if one.deleted_at is not None] or found
+    if not found:
+        raise Stop(
+            UNKNOWN, f"no deleted session is named {name!r}; `palaver rm --list` has those there are", "SessionNotFound"
+        )
+    return _only(store, name, found)
+
+
+def _only(store: Store, name: str, found: list[SessionInfo]) -> Session:
+    if len(found) > 1:
+        from .near import listed
+
+        raise Stop(UNKNOWN, f"{name!r} names more than one session: {listed(found)}", "AmbiguousName")
+    return store.sessions.get(found[0].id, deleted=found[0].deleted_at is not None)
 
 
 def match(store: Store, name: str, *, deleted: bool = False) -> list[SessionInfo]:
@@ -46,69 +76,65 @@ def match(store: Store, name: str, *, deleted: bool = False) -> list[SessionInfo
         return []
 
 
+# ---------------------------------------------------------------- places
+
+
 def target(store: Store, name: str) -> Target:
-    """A session, or a turn back from its head."""
-    if not _BACK.fullmatch(name) or match(store, name):
+    """A session, or a turn of it. What looks like a place may still be a title."""
+    place = place_of(name)
+    if place is None or match(store, name):
         return Target(session(store, name), None)
-    base, back = split(name)
-    found = session(store, base)
-    return Target(found, turn_back(found, back))
+    found = session(store, place.name)
+    return Target(found, turn_at(found, place))
 
 
-def split(name: str) -> tuple[str, int]:
-    """`NAME~2` as its two halves."""
-    match = _BACK.fullmatch(name)
-    assert match
-    return match[1] or LATEST, int(match[2] or 1)
+def place_of(name: str) -> Place | None:
+    """`NAME@{4}~2` taken apart; None if nothing but a name is there."""
+    found = _PLACE.fullmatch(name)
+    if found is None or (found[2] is None and found[3] is None):
+        return None
+    back = 0 if found[3] is None else int(found[3] or 1)
+    return Place(found[1] or LATEST, None if found[2] is None else int(found[2]), back)
 
 
-def turn_back(session: Session, back: int) -> TurnInfo:
-    path = session.path()
-    if back >= len(path):
-        held = f"its path has {len(path)} turn{'' if len(path) == 1 else 's'}"
-        raise Stop(UNKNOWN, f"session {short(session.id)} has no turn ~{back}: {held}", "TurnNotFound")
-    return path[-1 - back]
+def turn_at(session: Session, place: Place) -> TurnInfo:
+    path = session.path() if place.revision is None else _path_at(session, place.revision)
+    if place.back >= len(path):
+        where = "its path" if place.revision is None else f"the path to @{{{place.revision}}}"
+        held = f"{where} has {count(len(path), 'turn')}"
+        raise Stop(UNKNOWN, f"session {short(session.id)} has no turn ~{place.back}: {held}", "TurnNotFound")
+    return path[-1 - place.back]
 
 
-def _latest(store: Store) -> list[SessionInfo]:
-    return list(store.sessions.list(limit=1).sessions)
-
-
-def _unknown(store: Store, name: str) -> str:
-    if name == LATEST:
-        return "there is no session in this store yet"
-    recent = store.sessions.list(limit=200, archived=True).sessions
-    near = [one for one in recent if name and name.lower() in (one.title or "").lower()]
-    if near:
-        return f"no session is named {name!r}; there is {_listed(near)}"
-    recent = recent[:3]
-    return f"no session is named {name!r}; " + (f"the latest: {_listed(recent)}" if recent else "the store is empty")
-
-
-def _listed(found: Iterable[SessionInfo]) -> str:
-    several = list(found)
-    shown = [f"{one.id} ({_label(one)})" for one in several[:5]]
-    return ", ".join(shown) + (", …" if len(several) > len(shown) else "")
-
-
-def _label(info: SessionInfo) -> str:
-    label = info.title or info.preview or info.agent
-    return label if len(label) <= 40 else label[:39] + "…"
-
-
-# ---------------------------------------------------------------- turns and messages
+def _path_at(session: Session, revision: int) -> list[TurnInfo]:
+    """The turns up to where the head was."""
+    lines = session.history()
+    moved = [line for line in lines if line.revision == revision]
+    name = short(session.id)
+    if not moved:
+        newest = lines[-1].revision if lines else 0
+        said = f"session {name} was never at @{{{revision}}}; `palaver log {name}` goes up to @{{{newest}}}"
+        raise Stop(UNKNOWN, said, "TurnNotFound")
+    turns, at = {turn.id: turn for turn in session.tree()}, moved[-1].turn_id
+    path: list[TurnInfo] = []
+    while (turn := turns.pop(at or "", None)) is not None:  # once each: another program may have made a circle
+        path.append(turn)
+        at = turn.parent_id
+    if not path:
+        raise Stop(UNKNOWN, f"session {name} held nothing at @{{{revision}}}", "TurnNotFound")
+    return path[::-1]
 
 
 def turn_or_message(session: Session, name: str) -> str:
-    """The id of the turn or message that `--at` and `--to` name: an id, an end of one, or `~2`."""
-    base, back = split(name) if _BACK.fullmatch(name) else ("", 0)
-    if base == LATEST:
-        return turn_back(session, back).id
+    """The id of the turn or message that `--at` and `--to` name: an id, an end of one, `~2` or `@{4}`."""
+    place = place_of(name)
+    if place is not None and place.name == LATEST:
+        return turn_at(session, place).id
     turns = [turn.id for turn in session.tree()]
     messages = [message.client_id or message.id for message in session.transcript()]
     if name in turns or name in messages:
         return name
-    found = [one for one in [*turns, *messages] if _fits(one, name)]
+    found = [one for one in dict.fromkeys([*turns, *messages]) if fits(one, name)]
     if len(found) == 1:
         return found[0]
     if found:
@@ -117,5 +143,23 @@ def turn_or_message(session: Session, name: str) -> str:
     return name  # perhaps of another branch: the library knows
 
 
-def _fits(some_id: str, name: str) -> bool:
+def fits(some_id: str, name: str) -> bool:
+    """Whether a piece of an id is enough for it: its beginning, with or without what all of its kind begin with, or,
+    from four characters on, its end."""
+    if not name:
+        return False
     return some_id.startswith(name) or some_id[4:].startswith(name) or (len(name) >= 4 and some_id.endswith(name))
+
+
+@contextmanager
+def saying_what_was_looked_for(session: Session, name: str | None) -> Iterator[None]:
+    """The library looks for a turn or for a message; whoever typed the name meant either."""
+    try:
+        yield
+    except (TurnNotFound, MessageNotFound) as error:
+        if name is None or error.wanted != name:
+            raise
+        where = short(session.id)
+        said = f"neither a turn nor a message of session {where} is named {name!r}"
+        looked = f"`palaver tree {where}` has the turns, `palaver show {where} --detail` the messages"
+        raise Stop(UNKNOWN, f"{said}; {looked}", type(error).__name__) from None

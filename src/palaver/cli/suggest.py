@@ -1,13 +1,13 @@
-"""What a shell may complete: the sessions that a word on the command line may become.
+"""What a shell may complete: the sessions that a word on the command line may become, and the calls that wait in one.
 
-A title is offered only if it is one plain word: whatever a shell is given may end up on its command line. Every session
-is offered by id, with its title beside it where the shell shows such things.
+Names are offered as they are; quoting them is the shell's work, or its script's (see `shells`). What a person could not
+see, or what would be taken for an option, is not offered.
 """
 
 from __future__ import annotations
 
 import os
-import re
+from collections.abc import Callable
 from typing import Any
 
 import click
@@ -16,33 +16,43 @@ from click.shell_completion import CompletionItem
 from palaver import PalaverError, SessionInfo, Store
 from palaver.base import address
 
-from . import location
+from . import location, resolve
 from .exits import Stop
 from .ui import sanitize
 from .ui.format import short
 
-_PLAIN = re.compile(r"[A-Za-z0-9][A-Za-z0-9._-]{0,60}", re.ASCII)
+Offers = list[CompletionItem[Any]]
 _MOST = 200
 _LABEL = 60  # columns
+_LONGEST = 100  # characters of a name
 
 
-def sessions(ctx: click.Context, incomplete: str) -> list[CompletionItem[Any]]:
-    """What `incomplete` may become. Whatever goes wrong, a shell is offered nothing rather than an error."""
+def sessions(ctx: click.Context, incomplete: str) -> Offers:
+    return _asking(ctx, lambda store: _sessions(store, incomplete))
+
+
+def calls(ctx: click.Context, incomplete: str) -> Offers:
+    """The calls that wait, in the session that was named."""
+    return _asking(ctx, lambda store: _calls(store, str(ctx.params.get("session") or resolve.LATEST), incomplete))
+
+
+def _asking(ctx: click.Context, ask: Callable[[Store], Offers]) -> Offers:
+    """Whatever goes wrong, a shell is offered nothing rather than an error."""
     given, root = ctx.params, ctx.find_root().params
     try:
         url, space = location.locate(given.get("store") or root.get("store"), given.get("space") or root.get("space"))
         if not address.is_server(url) and not os.path.isfile(url):
             return []
         with location.open_store(url, space, create=False, readonly=True, timeout=1.0) as store:
-            return _offers(store, incomplete)
+            return ask(store)
     except (PalaverError, Stop):
         return []
 
 
-def _offers(store: Store, incomplete: str) -> list[CompletionItem[Any]]:
+def _sessions(store: Store, incomplete: str) -> Offers:
     found = [CompletionItem("@", help="the latest session")] if incomplete in ("", "@") else []
     for info in store.sessions.list(limit=_MOST, archived=True).sessions:
-        label = sanitize.shorten(sanitize.visible(info.title or info.preview or info.agent), _LABEL)
+        label = _label(info.title or info.preview or info.agent)
         found += [CompletionItem(name, help=label) for name in _named(store, info) if name.startswith(incomplete)]
     return found
 
@@ -50,5 +60,24 @@ def _offers(store: Store, incomplete: str) -> list[CompletionItem[Any]]:
 def _named(store: Store, info: SessionInfo) -> list[str]:
     """The names of a session that a shell may be given."""
     aliases = [name for _, name in store.sessions.get(info.id).aliases()]
-    named = [info.id, info.id.removeprefix("ses_"), short(info.id), *aliases, info.title or ""]
-    return [name for name in dict.fromkeys(named) if _PLAIN.fullmatch(name)]
+    named = [info.id, info.id.removeprefix("ses_"), short(info.id), info.app_id or "", *aliases, info.title or ""]
+    return [name for name in dict.fromkeys(named) if _may_be_offered(name)]
+
+
+def _calls(store: Store, name: str, incomplete: str) -> Offers:
+    from .commands.approvals import asked
+
+    found = asked(resolve.session(store, name))
+    return [
+        CompletionItem(one.call_id, help=_label(str(one)))
+        for one in found
+        if one.call_id.startswith(incomplete) and _may_be_offered(one.call_id)
+    ]
+
+
+def _may_be_offered(name: str) -> bool:
+    return 0 < len(name) <= _LONGEST and not name.startswith("-") and sanitize.visible(name) == name
+
+
+def _label(text: str) -> str:
+    return sanitize.shorten(sanitize.visible(text), _LABEL)

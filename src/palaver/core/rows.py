@@ -302,6 +302,18 @@ class SourceRow(Row):
     preview: str | None
 
 
+class ChildRow(Row):
+    session_id: str
+    relation: str
+    turn_id: str | None
+    origin_turn: str | None
+    origin_call: str | None
+    agent: str
+    title: str | None
+    preview: str | None
+    depth: int | None
+
+
 class AliasRow(Row):
     session_id: str
     turn_id: str | None
@@ -316,6 +328,7 @@ session = Select("get_session", SessionRow)  # unpacked by `read.sessions`, in t
 session_stamps = Select("session_stamps", StampsRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
+children_of = Select("children_of", ChildRow)
 alias = Select("find_alias", AliasRow)
 aliases_of = Select("aliases_of", NameRow)
 

@@ -21,16 +21,17 @@ from ..errors import SessionNotFound
 from . import tables
 
 
-def inspect(db: Database, session_id: str) -> Iterator[str]:
-    """The document in pieces; joined they are one line of JSON."""
+def inspect(db: Database, session_id: str, turn: str | None = None) -> Iterator[str]:
+    """The document in pieces; joined they are one line of JSON. With `turn`, the messages on the way to it."""
     arguments.text("session_id", session_id)
+    arguments.text_or_none("turn", turn)
     with arguments.database(db).read() as tx:
         session = tx.one(Q.export_session, session=session_id)
         if session is None:
             raise SessionNotFound(session_id)
         yield '{"session":{' + _members(tables.SESSIONS.names, session) + '},"messages":['
         comma = ""
-        for message in transcript.iterate(tx, session_id):
+        for message in transcript.iterate(tx, session_id, turn):
             yield comma
             yield from _message(tx, message)
             comma = ","

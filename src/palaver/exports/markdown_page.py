@@ -28,18 +28,23 @@ _TICKS = re.compile(r"`+")
 _HEADING = re.compile(r"((?:[ \t]|[-*+] |\d{1,9}[.)] )*)(#{1,6})(?=[ \t]|$)")
 _UNDERLINE = re.compile(r"([ \t]*)([=-])(?=[=-]*[ \t]*$)")
 _LINK = re.compile(r"\](?=\((?!https?://|mailto:))|\](?=:)")
-_PUNCTUATION = re.compile(r"([\\`*_{}\[\]()#+\-.!|~])")
-_DATA_URL = 200
+_MEANS_SOMETHING = re.compile(  # inside a line; elsewhere a point, a dash or a brace is only itself
+    r"[`*\[\]~]"
+    r"|\\(?=[!-/:-@\[-`{-~]|$)"  # a backslash that would take away what follows
+    r"|(?<![^\W_])_|_(?![^\W_])"  # at the edge of a word
+    r"|(?:^|(?<= ))#(?=#*$)"  # at the end of a heading
+)
 
 
-def markdown(db: Database, session_id: str) -> Iterator[str]:
-    """The page in pieces."""
+def markdown(db: Database, session_id: str, turn: str | None = None) -> Iterator[str]:
+    """The page in pieces. With `turn`, the messages on the way to it."""
     arguments.text("session_id", session_id)
+    arguments.text_or_none("turn", turn)
     with arguments.database(db).read() as tx:
         info = sessions.info(tx, session_id)
         yield from _top(info)
         turn_id = None
-        for message in transcript.iterate(tx, session_id):
+        for message in transcript.iterate(tx, session_id, turn):
             if message.turn_id != turn_id:
                 yield from _end_of_turn(tx, turn_id)
                 turn_id = message.turn_id
@@ -112,8 +117,15 @@ def _reference(kind: str, part: dict[str, Any]) -> str:
     words = [inline(value) for value in named if isinstance(value, str)]
     url = part.get("url")
     if isinstance(url, str):
-        words.append(inline(url) if len(url) <= _DATA_URL else f"{inline(url[:_DATA_URL])}… ({len(url):,} characters)")
+        words.append(_data_url(url) if url.lstrip()[:5].lower() == "data:" else inline(url))
     return f"\n**{kind}** {' · '.join(words)}\n"
+
+
+def _data_url(url: str) -> str:
+    """What a file is that stands in the address itself: the page has no use for its bytes."""
+    head, _, body = url.partition(",")
+    length = len(body) * 3 // 4 - body[-2:].count("=") if head.endswith(";base64") else len(body)
+    return f"{length:,} bytes"
 
 
 def _time(at: int) -> str:
@@ -128,7 +140,7 @@ def _time(at: int) -> str:
 
 def inline(text: str) -> str:
     """One line of plain text: nothing in it is Markdown."""
-    return _PUNCTUATION.sub(r"\\\1", _escaped(" ".join(visible(text).split())))
+    return _MEANS_SOMETHING.sub(r"\\\g<0>", _escaped(" ".join(visible(text).split())))
 
 
 def prose(text: str) -> str:

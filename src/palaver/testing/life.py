@@ -67,6 +67,23 @@ class Lives(Group):
 
     # ------------------------------------------------------------ delete
 
+    def test_what_was_deleted_is_listed_by_itself_the_last_one_first(self, store: Store, session: Session) -> None:
+        archived, *gone = (store.sessions.create("coder", title=title) for title in ("kept", "one", "two", "three"))
+        archived.archive()
+        for each in gone:
+            ask(each)
+            each.delete()
+        page = store.sessions.list(deleted=True, limit=2)
+        assert {info.title for info in page.sessions} <= {"one", "two", "three"}
+        rest = store.sessions.list(deleted=True, after=page.next)
+        found = [*page.sessions, *rest.sessions]
+        assert sorted(info.id for info in found) == sorted(each.id for each in gone)
+        times = [info.deleted_at or 0 for info in found]
+        assert (times, rest.next) == (sorted(times, reverse=True), None) and all(times)
+        gone[0].undelete()
+        assert {info.title for info in store.sessions.list(deleted=True).sessions} == {"two", "three"}
+        assert store.sessions.list(deleted=True, agent="nobody").sessions == []
+
     def test_a_deleted_session_is_gone_from_every_list(self, store: Store, session: Session) -> None:
         session.alias("main")
         ask(session)

@@ -48,6 +48,15 @@ class Waiting(Group):
             resumed.write({"type": "text-delta", "id": "t", "delta": "lo"})
         assert (resumed.status, texts(session)) == ("completed", ["Hello?", "Hello"])
 
+    def test_a_list_of_what_waits_has_no_other_session(self, store: Store, session: Session) -> None:
+        ask(store.sessions.create("another"), "Hello?")
+        leave_waiting(session)
+        for order in ("updated", "created"):
+            assert [info.id for info in store.sessions.list(waiting=True, order=order).sessions] == [session.id]
+        assert store.sessions.list(waiting=True, agent="another").sessions == []
+        ask(session, "Never mind.")
+        assert store.sessions.list(waiting=True).sessions == []
+
     def test_a_waiting_turn_takes_no_chunks(self, session: Session) -> None:
         turn = leave_waiting(session)
         with refused(session, palaver.TurnWaiting):

@@ -36,7 +36,7 @@ def recovers_for_ever() -> None:
     def again(self: Any) -> int:
         found = recover(self)
         with self.db.write() as tx:
-            for row in tx.all(Q.list_recent, before_at=2**62, before_id="", archived=1, limit=100):
+            for row in tx.all(Q.list_recent, before_at=2**62, before_id="", archived=1, waiting=0, limit=100):
                 head = heads.lock(tx, row[0], timestamps=0)
                 heads.move(tx, head, head.turn_id, kind="recover")
         return found

@@ -7,19 +7,20 @@ from typing import Any
 
 import click
 
-from palaver import Session, Store
+from palaver import Session, SessionInfo
 
 from .. import resolve
 from ..command import Call, SessionName, command
-from ..ui.format import count, short
+from ..exits import USAGE, Stop
+from ..ui.format import count, moment, short
+from ..ui.screen import Screen
 from ..values import session_json
 
 KEYS = {"sessions[]": "Session, as each is now"}
-_SESSIONS = click.argument("sessions", nargs=-1, required=True, type=SessionName())
 
 
 @command("archive", examples=["palaver archive @", "palaver archive 9fK2xQ --undo"], keys=KEYS)
-@_SESSIONS
+@click.argument("sessions", nargs=-1, required=True, type=SessionName())
 @click.option("--undo", is_flag=True, help="Bring them back.")
 def archive(call: Call, sessions: tuple[str, ...], undo: bool) -> None:
     """Make sessions read-only and take them off the list.
@@ -32,34 +33,68 @@ def archive(call: Call, sessions: tuple[str, ...], undo: bool) -> None:
     _report(call, found, "brought back" if undo else "archived")
 
 
-@command("rm", examples=["palaver rm 9fK2xQ", "palaver rm 9fK2xQ --undo"], keys=KEYS)
-@_SESSIONS
+@command(
+    "rm",
+    examples=["palaver rm 9fK2xQ", "palaver rm --list", "palaver rm --undo 9fK2xQ", "palaver rm --undo @"],
+    keys={"sessions[]": "Session, as each is now; with --list, those that were deleted"},
+)
+@click.argument("sessions", nargs=-1, type=SessionName())
 @click.option("-y", "--yes", is_flag=True, help="Do not ask. Only a terminal is asked.")
-@click.option("--undo", is_flag=True, help="Bring deleted sessions back.")
-def rm(call: Call, sessions: tuple[str, ...], yes: bool, undo: bool) -> None:
+@click.option("--undo", is_flag=True, help="Bring deleted sessions back; @ is the one that was deleted last.")
+@click.option("--list", "listing", is_flag=True, help="List deleted sessions, the last one first.")
+def rm(call: Call, sessions: tuple[str, ...], yes: bool, undo: bool, listing: bool) -> None:
     """Delete sessions; forks keep what they share.
 
-    They leave every list. --undo brings them back, as long as nothing has erased them for good."""
+    They leave every list but that of --list. --undo brings them back, as long as nothing has erased them for good."""
+    _refuse_unclear(sessions, undo, listing)
+    if listing:
+        _list(call)
+        return
     store = call.store()
-    found = _deleted(store, sessions) if undo else [resolve.session(store, name) for name in sessions]
+    find = resolve.deleted_session if undo else resolve.session
+    found = [find(store, name) for name in sessions]
     if not (undo or yes or call.json):
-        _ask(call, found)
+        _ask(found)
     for one in found:
         (one.undelete if undo else one.delete)()
     _report(call, found, "brought back" if undo else "deleted")
 
 
-def _deleted(store: Store, wanted: tuple[str, ...]) -> list[Session]:
-    return [resolve.session(store, name, deleted=True) for name in wanted]
+def _refuse_unclear(sessions: tuple[str, ...], undo: bool, listing: bool) -> None:
+    if listing and (undo or sessions):
+        raise Stop(USAGE, "--list lists all that were deleted, and changes nothing; give it by itself", "Usage")
+    if not (listing or sessions):
+        raise Stop(USAGE, f"say which session to {'bring back' if undo else 'delete'}", "Usage")
 
 
-def _ask(call: Call, found: list[Session]) -> None:
+def _list(call: Call) -> None:
+    found = list(call.store(readonly=True).sessions.list(deleted=True, limit=500))
+    if call.json:
+        call.screen.json({"sessions": [session_json(one) for one in found]})
+        return
+    screen = call.screen
+    for one in found:
+        shown = short(one.id) if screen.tty else one.id
+        when = moment(one.deleted_at or 0)
+        screen.line((screen.sanitized(shown), "yellow"), (f" {when} ", "dim"), (screen.sanitized(_label(one)), "bold"))
+    if screen.tty:
+        screen.say("`palaver rm --undo` brings one back" if found else "nothing was deleted")
+
+
+def _label(info: SessionInfo) -> str:
+    return info.title or info.preview or info.agent
+
+
+def _ask(found: list[Session]) -> None:
+    """What it is about comes where the question comes: stdout may be anybody's."""
     if not sys.stdin.isatty():
         return
+    screen = Screen(sys.stderr)
     for one in found:
         info = one.info
-        label = call.screen.sanitized(info.title or info.preview or info.agent)
-        call.screen.line(f"{call.screen.sanitized(info.id)} {count(info.messages, 'message')} ", (label, "bold"))
+        label = screen.sanitized(_label(info))
+        screen.line(f"{screen.sanitized(info.id)} {count(info.messages, 'message')} ", (label, "bold"))
+    screen.out.flush()
     click.confirm(f"Delete {count(len(found), 'session')}?", abort=True, err=True)
 
 

@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
-import json
+from collections.abc import Iterator
 from typing import Any
 
 import click
 
 from .. import resolve
 from ..command import Call, command, session_argument
+from ..exits import USAGE, Stop
+from ..ui.blocks import Block, Reader
 from ..ui.format import count, short
+from ..ui.render import Renderer
 from ..values import session_json
 
 
@@ -30,12 +33,15 @@ def compact(call: Call, session: str, summary: str, keep_from: str | None, keep:
     """Let a summary stand for what was said before.
 
     Nothing goes: `show` and `tree` still have every turn; only `context` stops at the summary."""
+    if keep is not None and keep_from is not None:
+        raise Stop(USAGE, "--keep and --keep-from do not go together; give one of them", "Usage")
     _, found = call.session(session)
     where = resolve.turn_or_message(found, keep_from) if keep_from is not None else None
     if keep:
         said = [turn.id for turn in found.path() if turn.kind != "compaction"]
         where = said[-keep:][0] if said else None
-    turn = found.compact(summary, keep_from=where, trigger="manual")
+    with resolve.saying_what_was_looked_for(found, keep_from):
+        turn = found.compact(summary, keep_from=where, trigger="manual")
     call.done(
         {"session": session_json(found.info), "turn_id": turn.id}, f"compacted {short(found.id)} in turn {turn.id}"
     )
@@ -58,13 +64,25 @@ def context(call: Call, session: str, model: bool, system: str | None) -> None:
     if call.json:
         call.screen.json({"messages": messages})
         return
-    for message in messages:
-        call.screen.say(call.screen.sanitized(f"{message['role']}: {_said(message)}", lines=True))
-    call.screen.say(count(len(messages), "message"))
+    renderer = Renderer(call.screen)
+    for place, message in enumerate(messages):
+        if place:
+            call.screen.say()
+        renderer.role(str(message["role"]))
+        renderer.blocks([*_blocks(renderer.reader, message)], drawn=message["role"] != "user")
+    call.screen.hint(count(len(messages), "message"))
 
 
-def _said(message: dict[str, Any]) -> str:
+def _blocks(reader: Reader, message: dict[str, Any]) -> Iterator[Block]:
+    """The parts of a UIMessage, or of a model message."""
     content = message.get("content", message.get("parts"))
-    if isinstance(content, str):
-        return content
-    return " ".join(part.get("text") or json.dumps(part, ensure_ascii=False) for part in content or ())
+    for part in [{"type": "text", "text": content}] if isinstance(content, str) else content or ():
+        if part.get("type") == "tool-call":
+            yield from reader.call(str(part.get("toolName")), part.get("input"))
+        elif part.get("type") == "tool-result":
+            yield from reader.call(str(part.get("toolName")), {})
+            output: Any = part["output"]
+            state = "output-error" if output["type"].startswith("error") else "output-available"
+            yield from reader.result(state, output["value"], str(output["value"]))
+        else:
+            yield from reader.part(part)

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import click
-from click.shell_completion import ShellComplete, get_completion_class
 
 from ..command import Call, command
-
-SHELLS = ("bash", "zsh", "fish")
+from ..shells import SHELLS, script
 
 
 @command(
@@ -20,13 +18,10 @@ SHELLS = ("bash", "zsh", "fish")
 def completion(call: Call, shell: str) -> None:
     """Print the completion script of a shell.
 
-    It completes commands, options, and sessions by id, title and alias."""
-    root = click.get_current_context().find_root().command
-    made = get_completion_class(shell)
-    assert made
-    maker = made(root, {}, "palaver", "_PALAVER_COMPLETE")
-    script = ShellComplete.source(maker)  # bash's own would first run bash, to look at its version
+    It completes commands, options, sessions by id, title, alias and your application's own id, and calls that wait for
+    an answer. A title of several words is quoted."""
+    made = script(click.get_current_context().find_root().command, shell)
     if call.json:
-        call.screen.json({"shell": shell, "script": script})
+        call.screen.json({"shell": shell, "script": made})
     else:
-        call.screen.out.write(script)
+        call.screen.out.write(made)

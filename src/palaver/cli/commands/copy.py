@@ -17,6 +17,7 @@ from ..exits import OK, PROBLEMS
 from ..ui.format import count
 from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
+from ..wording import worded
 
 
 @command(
@@ -51,7 +52,7 @@ def copy(call: Call, source: str, target: str, sessions: tuple[str, ...]) -> int
     there = _target(call, target, here)
     with TransferProgress() as progress:
         report = palaver.copy(here, there, chosen, progress)
-    problems = [{"session": one.session, "why": one.why} for one in report.problems]
+    problems = [{"session": one.session, "why": worded(one.why)} for one in report.problems]
     cut = [{"session": one.session, "why": one.why} for one in report.cut]
     for one in () if call.json else problems:
         _print("problem", one)

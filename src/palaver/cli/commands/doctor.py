@@ -16,6 +16,7 @@ from palaver.base import address
 from ..command import Call, command
 from ..exits import OK, PROBLEMS, STORE, hide_secrets
 from ..ui.screen import Screen
+from ..wording import worded
 from . import doctor_file, doctor_server
 from .doctor_store import Finding
 
@@ -46,7 +47,7 @@ def doctor(call: Call) -> int:
             findings.append(finding)
         opens = findings[-1].check not in ("file", "space")  # the last word: it is not there
     except PalaverError as error:
-        findings.append(Finding("open", str(error), "see the sentence above; nothing was changed"))
+        findings.append(Finding("open", worded(str(error)), "see the sentence above; nothing was changed"))
     _report(call, hide_secrets(path), opens, findings)
     if not opens:
         return STORE

@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager, suppress
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, NamedTuple
 
 import click
 
@@ -18,13 +18,25 @@ from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import count, size
 from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
+from ..wording import worded
 
 FORMATS = ("jsonl", "json", "markdown")
 
 
+class Target(NamedTuple):
+    """A session, up to one of its turns or whole."""
+
+    session_id: str
+    turn_id: str | None
+
+
 @command(
     "export",
-    examples=["palaver export -o talks.jsonl", "palaver export @ --format markdown | less"],
+    examples=[
+        "palaver export -o talks.jsonl",
+        "palaver export @ --format markdown | less",
+        "palaver export @~2 --format markdown -o before.md",
+    ],
     keys={
         "file": "where it was written",
         "format": "jsonl, json or markdown",
@@ -47,10 +59,11 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
     """Write sessions to a file that import reads.
 
     Without SESSIONS, all of them. Sessions that the chosen ones share turns with come along as far as they are needed.
+    With --format json or markdown, SESSION~2 or SESSION@{4} is the session up to there.
     --json needs -o, for stdout is the export's then. Exit code 1 if a session holds something that cannot be exported;
     it is named, and the others are there."""
     store = call.store(readonly=True)
-    chosen = [resolve.session(store, name).id for name in sessions] or None
+    chosen = [_target(store, name, shape) for name in sessions] or None
     if output is None:
         return _to_stdout(call, store, chosen, shape)
     broken: list[Any] = []
@@ -63,7 +76,15 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
     return PROBLEMS if broken else OK
 
 
-def _to_stdout(call: Call, store: Store, chosen: list[str] | None, shape: str) -> int:
+def _target(store: Store, name: str, shape: str) -> Target:
+    """A session, or a place in one where only the reading is wanted."""
+    if shape == "jsonl":
+        return Target(resolve.session(store, name).id, None)
+    found = resolve.target(store, name)
+    return Target(found.session.id, found.turn.id if found.turn else None)
+
+
+def _to_stdout(call: Call, store: Store, chosen: list[Target] | None, shape: str) -> int:
     if call.json:
         raise Stop(USAGE, "--json needs -o FILE: stdout is the export", "Usage")
     if call.screen.tty:
@@ -81,37 +102,33 @@ def _report_broken(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
     """Sessions that could not be exported whole, said to a person, and as a program reads them."""
     screen = Screen(sys.stderr)
     for one in () if call.json else broken:
-        sys.stderr.write(screen.sanitized(f"left out: session {one.session}: {one.why}") + "\n")
-    return [{"session": one.session, "why": one.why} for one in broken]
+        sys.stderr.write(screen.sanitized(f"left out: session {one.session}: {worded(one.why)}") + "\n")
+    return [{"session": one.session, "why": worded(one.why)} for one in broken]
 
 
 def _write(
-    store: Store, out: BinaryIO, chosen: list[str] | None, shape: str, progress: TransferProgress, broken: list[Any]
+    store: Store, out: BinaryIO, chosen: list[Target] | None, shape: str, progress: TransferProgress, broken: list[Any]
 ) -> None:
     from palaver import exports
 
     if shape == "jsonl":
-        exports.write(store.db, out, sessions=chosen, progress=progress, on_broken=broken.append)
+        ids = None if chosen is None else [one.session_id for one in chosen]
+        exports.write(store.db, out, sessions=ids, progress=progress, on_broken=broken.append)
         return
     pieces = exports.inspect if shape == "json" else exports.markdown
     done = 0
-    for number, session_id in enumerate(chosen or _everything(store), 1):
+    for number, one in enumerate(chosen or _everything(store), 1):
         if number > 1 and shape == "markdown":
             done += out.write(b"\n")
-        for piece in pieces(store.db, session_id):
+        for piece in pieces(store.db, one.session_id, one.turn_id):
             done += out.write(piece.encode("utf-8", "replace"))
         progress(number, done)
 
 
-def _everything(store: Store) -> Iterator[str]:
+def _everything(store: Store) -> Iterator[Target]:
     """Every session, archived ones too, page by page."""
-    after: str | None = None
-    while True:
-        page = store.sessions.list(limit=500, archived=True, after=after)
-        yield from (info.id for info in page.sessions)
-        after = page.next
-        if after is None:
-            return
+    for info in store.sessions.list(limit=500, archived=True):
+        yield Target(info.id, None)
 
 
 def _opened(path: str) -> BinaryIO:
@@ -169,15 +186,19 @@ def import_(call: Call, file: str) -> int:
     """Read an export into the store.
 
     A session comes in whole or not at all; what is there already stays as it is. Run it again after an interruption: it
-    finishes. Exit code 1 if something was refused; the rest is kept."""
+    finishes. Exit code 1 if something was refused; the rest is kept. A file that is no export is refused as a whole,
+    with what it looks like."""
     from palaver import exports
+
+    from .. import foreign_files
 
     refusals: list[exports.Refusal] = []
     cuts: list[exports.Cut] = []
-    with _source(file) as source, TransferProgress() as progress:
+    with _source(file) as opened, TransferProgress() as progress:
+        source: Any = foreign_files.checked("stdin" if file == "-" else file, opened)
         store = call.store(create=True)
         summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append, on_cut=cuts.append)
-    listed = [{"line": one.line, "session": one.session, "why": one.why} for one in refusals]
+    listed = [{"line": one.line, "session": one.session, "why": worded(one.why)} for one in refusals]
     for one in () if call.json else listed:
         _print_refusal(one)
     for cut in () if call.json else cuts:

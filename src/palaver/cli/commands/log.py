@@ -2,13 +2,18 @@
 
 from __future__ import annotations
 
-from palaver import Line
+from palaver import Line, Store, TurnInfo
 
 from ..command import Call, command, session_argument
-from ..ui.format import moment, short
+from ..ui.facts import turn_blocks
+from ..ui.format import age, moment, short
 from ..ui.pager import paged
+from ..ui.render import Renderer
 from ..ui.screen import Screen
+from ..ui.wrap import wrap
 from ..values import line_json
+
+_NARROW = 60  # columns below which a time is told by how long ago it was
 
 
 @command(
@@ -20,23 +25,35 @@ from ..values import line_json
 def log(call: Call, session: str) -> None:
     """List every move of a session's head, newest first.
 
-    Each line: the revision, when, what moved it, the turn it went to, and why."""
-    _, found = call.session(session, readonly=True)
-    lines = found.history()[::-1]
+    Each line: the revision, when, what moved it, the turn it went to, and why. Below the line that brought a turn: its
+    model, tokens, cost and finish reason, its error or why it was aborted, and the tools, prompt and permissions."""
+    store, found = call.session(session, readonly=True)
+    lines = found.history()
     if call.json:
-        call.screen.json({"session": found.id, "lines": [line_json(line) for line in lines]})
+        call.screen.json({"session": found.id, "lines": [line_json(line) for line in lines[::-1]]})
         return
+    turns = {turn.id: turn for turn in found.tree()}
+    brought = {line.seq: turns.pop(line.turn_id) for line in lines if line.turn_id in turns}
     with paged(call.screen) as screen:
-        for line in lines:
+        for line in lines[::-1]:
             _print(screen, line)
+            if line.seq in brought:
+                _print_turn(Renderer(screen), store, brought[line.seq])
 
 
 def _print(screen: Screen, line: Line) -> None:
     turn = short(line.turn_id) if line.turn_id else "-"
+    narrow = 0 < screen.width < _NARROW
+    where = screen.sanitized(f"{turn} {line.reason or ''}".rstrip())
     screen.line(
         (f"@{{{line.revision}}}", "yellow"),
-        (f" {moment(line.at)} ", "dim"),
+        (f" {age(line.at) if narrow else moment(line.at)} ", "dim"),
         (screen.sanitized(line.kind), "bold"),
-        f" {screen.sanitized(turn)} ",
-        screen.sanitized(line.reason or ""),
+        "" if narrow else f" {where}",
     )
+    for rest in wrap(where, screen.width, first="  ", rest="  ") if narrow else ():
+        screen.say(rest)
+
+
+def _print_turn(renderer: Renderer, store: Store, turn: TurnInfo) -> None:
+    renderer.blocks([*turn_blocks(renderer.screen, turn, store.system_prompt)])

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from palaver import Session
+from palaver import NotOnPath, Session
 
 from .. import resolve
 from ..command import Call, command, session_argument
@@ -20,35 +20,55 @@ _EXPECTED = click.option(
 
 @command(
     "fork",
-    examples=["palaver fork @", "palaver fork @~2 --title 'Another way'", "palaver fork 9fK2xQ --at 7bTq2c"],
+    examples=[
+        "palaver fork @",
+        "palaver fork @~2 --title 'Another way'",
+        "palaver fork 9fK2xQ --at 7bTq2c",
+        "palaver fork 9fK2xQ@{4}",
+    ],
     keys=KEYS,
 )
 @session_argument()
-@click.option("--at", metavar="TURN|MESSAGE", help="Where it branches: a turn, a message, or ~2. Default: the head.")
+@click.option("--at", metavar="TURN|MESSAGE", help="Where: a turn, a message, ~2 or @{4}. Default: the head.")
 @click.option("--title", help="The new session's title.")
 @click.option("--copy", is_flag=True, help="Copy the shared rows, for programs that know only the contract's tables.")
 def fork(call: Call, session: str, at: str | None, title: str | None, copy: bool) -> None:
     """Make a new session that shares everything up to a turn or a message.
 
     Nothing is copied: a fork is one row and one pointer, however long the talk."""
+    if title is not None and not title.strip():
+        raise Stop(USAGE, "an empty title is no title: leave --title out", "Usage")
     origin, where = _find(call, session, at)
-    made = origin.fork(at=where, title=title, copy=copy)
+    with resolve.saying_what_was_looked_for(origin, at):
+        made = origin.fork(at=where, title=title, copy=copy)
     _report(call, made, f"forked {short(origin.id)} as {made.id}")
 
 
-@command("rewind", examples=["palaver rewind @~2", "palaver rewind 9fK2xQ --to msg_0199a5c4"], keys=KEYS)
+@command(
+    "rewind",
+    examples=["palaver rewind @~2", "palaver rewind 9fK2xQ --to msg_0199a5c4", "palaver rewind 9fK2xQ@{4}"],
+    keys=KEYS,
+)
 @session_argument()
-@click.option("--to", metavar="TURN|MESSAGE", help="A turn, or a message to stay as the last one.")
+@click.option("--to", metavar="TURN|MESSAGE", help="A turn, a message to stay as the last one, ~2 or @{4}.")
 @click.option("--reason", help="Kept in the log.")
 @_EXPECTED
 def rewind(call: Call, session: str, to: str | None, reason: str | None, expected: int | None) -> None:
     """Go back to a turn or a message; nothing is lost.
 
-    `palaver undo` returns. SESSION~2 goes two turns back."""
+    `palaver undo` returns. SESSION~2 goes two turns back, SESSION@{4} to where the head was at that line of
+    `palaver log`, also on a branch that it has left."""
     found, where = _find(call, session, to)
     if where is None:
-        raise Stop(USAGE, "say where to: SESSION~2, or --to TURN or MESSAGE", "Usage")
-    found.rewind(to=where, expected=expected, reason=reason)
+        raise Stop(USAGE, "say where to: SESSION~2, SESSION@{4}, or --to TURN or MESSAGE", "Usage")
+    place = resolve.place_of(session if to is None else to)
+    with resolve.saying_what_was_looked_for(found, to):
+        try:
+            found.rewind(to=where, expected=expected, reason=reason)
+        except NotOnPath:
+            if place is None or place.revision is None:
+                raise
+            found.move(where, found.revision if expected is None else expected, reason)
     _report(call, found, f"rewound {short(found.id)}")
 
 
@@ -77,11 +97,11 @@ def redo(call: Call, session: str, expected: int | None) -> None:
 def _find(call: Call, name: str, option: str | None) -> tuple[Session, str | None]:
     """The session, and the turn or message that was named by `NAME~2` or by an option."""
     target = resolve.target(call.store(), name)
-    if target.turn and option:
+    if target.turn and option is not None:
         raise Stop(USAGE, "name the place once: SESSION~2, or the option", "Usage")
     if target.turn:
         return target.session, target.turn.id
-    return target.session, resolve.turn_or_message(target.session, option) if option else None
+    return target.session, None if option is None else resolve.turn_or_message(target.session, option)
 
 
 def _report(call: Call, session: Session, did: str) -> None:

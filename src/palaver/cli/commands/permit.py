@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from shlex import quote
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, NoReturn
 
 import click
 
@@ -17,9 +17,14 @@ if TYPE_CHECKING:
 
 @command(
     "permit",
-    examples=["palaver permit @", "palaver permit @ bash 'git *'", "palaver permit @ write '/etc/**' --deny"],
+    examples=[
+        "palaver permit @",
+        "palaver permit @ bash",
+        "palaver permit @ bash 'git *'",
+        "palaver permit @ write '/etc/**' --deny",
+    ],
     keys={
-        "rules[]": "the session's own rules now, with:",
+        "rules[]": "the session's own rules now (with PERMISSION alone, those of it), with:",
         "  permission": "a tool id, a capability, or *",
         "  pattern": "a glob over a command, a path or a host",
         "  action": "allow, deny or ask",
@@ -39,18 +44,19 @@ def permit(
 ) -> None:
     """List a session's permission rules, or add or remove one.
 
-    A pattern for commands fits one command, never a shell line that begins with it; '*' fits everything. Rules of a
-    manifest or a project are the host's; they are not kept here."""
+    PERMISSION alone lists its rules; with PATTERN a rule is added. A pattern for commands fits one command, never a
+    shell line that begins with it; '*' fits everything. Rules of a manifest or a project are the host's; they are not
+    kept here."""
     chosen = [action for action in ("allow", "deny", "ask") if actions[action]]
     _refuse_several(chosen)
-    if permission is None and (remove or chosen):
-        raise Stop(USAGE, f"say which permission to {'remove' if remove else chosen[0]}", "Usage")
-    _, found = call.session(session, readonly=permission is None)
-    if permission is not None and remove:
-        _remove(found.permissions, permission, "*" if pattern is None else pattern, *chosen)
-    elif permission is not None:
-        found.permissions.add(permission, _needed(pattern, session, permission), *chosen)
+    if pattern is None and (remove or chosen):
+        _refuse_half("remove" if remove else chosen[0], session, permission)
+    _, found = call.session(session, readonly=pattern is None)
+    if permission is not None and pattern is not None:
+        _change(found.permissions, permission, pattern, remove, *chosen)
     rules: list[dict[str, Any]] = found.permissions.list()
+    if permission is not None and pattern is None:
+        rules = [rule for rule in rules if rule["permission"] == permission]
     if call.json:
         call.screen.json({"rules": rules})
         return
@@ -64,15 +70,17 @@ def _refuse_several(chosen: list[str]) -> None:
         raise Stop(USAGE, f"--{chosen[0]} and --{chosen[1]} do not go together; give one of them", "Usage")
 
 
-def _needed(pattern: str | None, session: str, permission: str) -> str:
-    """Everything is granted only to a person who says so."""
-    if pattern is None:
-        how = f"palaver permit {quote(session)} {quote(permission)} '*'"
-        raise Stop(USAGE, f"say the pattern: {how} is for everything, palaver permit {quote(session)} lists", "Usage")
-    return pattern
+def _refuse_half(action: str, session: str, permission: str | None) -> NoReturn:
+    """Everything is granted, denied or taken away only by a person who says so."""
+    if permission is None:
+        raise Stop(USAGE, f"say which permission to {action}, and its pattern", "Usage")
+    how = f"palaver permit {quote(session)} {quote(permission)} '*' --{action}"
+    raise Stop(USAGE, f"say which pattern to {action}: {how} is about the rule for everything", "Usage")
 
 
-def _remove(rules: SessionRules, permission: str, pattern: str, action: str | None = None) -> None:
-    if not rules.remove(permission, pattern, action):
+def _change(rules: SessionRules, permission: str, pattern: str, remove: bool, action: str | None = None) -> None:
+    if not remove:
+        rules.add(permission, pattern, action or "allow")
+    elif not rules.remove(permission, pattern, action):
         which = f"{'' if action is None else action + ' '}{permission} {pattern}"
         raise Stop(PROBLEMS, f"there is no rule {which}; nothing was removed", "NoRule")

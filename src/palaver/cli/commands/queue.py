@@ -35,6 +35,8 @@ def queue(call: Call, session: str, text: str | None, message_id: str | None, ca
     With TEXT a message is sent: it waits until whoever runs the session claims it."""
     if text is not None and cancel is not None:
         raise Stop(USAGE, "send a message or cancel one, not both", "Usage")
+    if text is not None and not text.strip():
+        raise Stop(USAGE, "an empty message is not sent: say something", "Usage")
     if message_id is not None and text is None:
         raise Stop(USAGE, "--id is for a message that is sent: say what", "Usage")
     _, found = call.session(session, readonly=text is None and cancel is None)

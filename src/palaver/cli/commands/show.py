@@ -1,49 +1,96 @@
-"""`palaver show`: a session to read, on a terminal through the pager."""
+"""`palaver show`: a session to read, on a terminal through the pager; or its last answer, or what it used."""
 
 from __future__ import annotations
 
+from typing import Any
+
 import click
 
-from palaver import Session, StoredMessage
+from palaver import Session, Store, StoredMessage, TurnInfo
 from palaver.base.exact_json import Raw
 
 from .. import resolve
 from ..command import Call, command, session_argument
+from ..exits import UNKNOWN, Stop
+from ..ui.facts import print_session, turn_blocks
 from ..ui.format import short
 from ..ui.pager import paged
-from ..ui.render import Renderer, turn_line
+from ..ui.render import Renderer
 from ..ui.screen import Screen
-from ..values import session_json
+from ..ui.usage import print_usage
+from ..ui.words import answer
+from ..values import session_json, turn_json
+
+_NARROW = 60  # columns below which the end of the id is enough
 
 
 @command(
     "show",
-    examples=["palaver show @", "palaver show 'Fix the build'~2 --detail", "palaver show 9fK2xQ --json"],
+    examples=[
+        "palaver show @",
+        "palaver show 'Fix the build'~2 --detail",
+        "palaver show @ -r > answer.md",
+        "palaver show 9fK2xQ --json",
+    ],
     keys={
         "session": "Session",
         "turn": "the turn that was asked for (NAME~2), or null for the head and what is open",
-        "messages[]": "AI SDK UIMessages: id, role, metadata?, parts; every number as it was stored",
+        "messages[]": "AI SDK UIMessages: id, role, metadata?, parts; every number as it was stored; with -r, one",
+        "turns[]": "with --detail or -u the turns that are shown, as Turn; else empty",
     },
 )
 @session_argument()
-@click.option("--detail", is_flag=True, help="Ids, times, turns, tokens, and tool calls in full.")
-@click.option("--raw", is_flag=True, help="Control characters as they are. They can take over your terminal.")
+@click.option("--detail", is_flag=True, help="Ids, times, turns and what was in force; nothing is cut.")
+@click.option("-r", "--response", is_flag=True, help="Only the last answer, as it was written.")
+@click.option("-u", "--usage", is_flag=True, help="Only tokens and cost, turn by turn.")
+@click.option("--raw", is_flag=True, help="Values as JSON, control characters as they are: they may act on a terminal.")
 @click.option("--no-pager", is_flag=True, help="Print at once; otherwise a terminal gets PAGER.")
-def show(call: Call, session: str, detail: bool, raw: bool, no_pager: bool) -> None:
+def show(call: Call, session: str, detail: bool, response: bool, usage: bool, raw: bool, no_pager: bool) -> None:
     """Read a session.
 
-    SESSION~2 shows it as it was two turns before its head. Long values are cut to a line; --detail shows them whole."""
-    target = resolve.target(call.store(readonly=True), session)
-    turn = target.turn.id if target.turn else None
-    messages = target.session.transcript(turn)
-    if call.json:
-        whole = [Raw(message.json().encode()) for message in messages]
-        call.screen.json({"session": session_json(target.session.info), "turn": turn, "messages": whole})
-        return
+    SESSION~2 shows it as it was two turns before its head. What was said stands at the left edge; thoughts and tool
+    calls are indented, their long values cut: --detail shows them whole. A terminal gets Markdown, code and diffs in
+    colours, a pipe plain text."""
+    store = call.store(readonly=True)
+    target = resolve.target(store, session)
+    messages = target.session.transcript(target.turn.id if target.turn else None)
+    messages = _last_answer(target, messages) if response else messages
+    turns = _turns(target.session, messages) if detail or usage else []
     call.screen.raw = raw
-    with paged(call.screen, wanted=not no_pager) as screen:
-        _heading(screen, target)
-        _print(screen, target.session, messages, detail=detail)
+    if call.json:
+        call.screen.json(_json(target, messages, turns))
+    elif response:
+        call.screen.say(call.screen.sanitized(answer(messages[-1]), lines=True))
+    else:
+        with paged(call.screen, wanted=not no_pager) as screen:
+            _heading(screen, target)
+            if usage:
+                print_usage(screen, target.session.info, turns)
+            else:
+                _print(Renderer(screen, detail=detail), store, messages, {each.id: each for each in turns})
+
+
+def _json(target: resolve.Target, messages: list[StoredMessage], turns: list[TurnInfo]) -> dict[str, Any]:
+    return {
+        "session": session_json(target.session.info),
+        "turn": target.turn.id if target.turn else None,
+        "messages": [Raw(message.json().encode()) for message in messages],
+        "turns": [turn_json(turn) for turn in turns],
+    }
+
+
+def _last_answer(target: resolve.Target, messages: list[StoredMessage]) -> list[StoredMessage]:
+    found = [message for message in messages if message.role == "assistant" and answer(message)]
+    if not found:
+        raise Stop(UNKNOWN, f"session {short(target.session.id)} has no answer yet", "NoAnswer")
+    return found[-1:]
+
+
+def _turns(session: Session, messages: list[StoredMessage]) -> list[TurnInfo]:
+    """Those that are shown, in order."""
+    known = {turn.id: turn for turn in session.tree()}
+    shown = dict.fromkeys(message.turn_id for message in messages)
+    return [known[turn_id] for turn_id in shown if turn_id in known]
 
 
 def _heading(screen: Screen, target: resolve.Target) -> None:
@@ -51,20 +98,28 @@ def _heading(screen: Screen, target: resolve.Target) -> None:
     title = screen.sanitized(info.title or info.preview or "")
     at = f" at {short(target.turn.id)}" if target.turn else ""
     state = " archived" if info.archived_at else ""
+    name = short(info.id) if 0 < screen.width < _NARROW else info.id
     screen.line(
-        (f"{screen.sanitized(info.id)}{at}", "yellow"),
+        (f"{screen.sanitized(name)}{at}", "yellow"),
         (f" {screen.sanitized(info.agent)}{state} ", "dim"),
         (title, "bold"),
     )
+    print_session(screen, info)
 
 
-def _print(screen: Screen, session: Session, messages: list[StoredMessage], *, detail: bool) -> None:
-    renderer = Renderer(screen, detail=detail)
-    turns = {turn.id: turn for turn in session.tree()} if detail else {}
+def _print(renderer: Renderer, store: Store, messages: list[StoredMessage], turns: dict[str, TurnInfo]) -> None:
     last: str | None = None
     for message in messages:
-        screen.say()
+        renderer.screen.say()
         if message.turn_id != last and message.turn_id in turns:
-            screen.say(turn_line(screen, turns[message.turn_id]))
+            _print_turn(renderer, store, turns[message.turn_id])
         last = message.turn_id
         renderer.message(message)
+
+
+def _print_turn(renderer: Renderer, store: Store, turn: TurnInfo) -> None:
+    """Above a turn's messages, with `--detail`."""
+    screen = renderer.screen
+    digest = turn.digest.hex()[:12] if turn.digest else "open"
+    screen.line((screen.sanitized(f"--- turn {short(turn.id)} {turn.kind} {turn.status} {digest}"), "dim"))
+    renderer.blocks([*turn_blocks(screen, turn, store.system_prompt, detail=True)])

@@ -12,6 +12,7 @@ import palaver
 from palaver import SpaceInfo, Spaces
 from palaver.base import address
 
+from .. import patience
 from ..command import Call, command
 from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import age, count
@@ -23,6 +24,7 @@ _NAMES = {"ls": 0, "create": 1, "drop": 1, "copy": 2, "migrate": 0}  # how many 
     "space",
     examples=[
         "palaver space ls postgresql://db.example/talks",
+        "PALAVER_STORE=postgresql://db.example/talks palaver space ls",
         "palaver space create $URL acme",
         "palaver space copy $URL acme acme-before",
         "palaver space drop $URL acme-before",
@@ -40,28 +42,38 @@ _NAMES = {"ls": 0, "create": 1, "drop": 1, "copy": 2, "migrate": 0}  # how many 
     store=False,
 )
 @click.argument("action", type=click.Choice(list(_NAMES)))
-@click.argument("url")
-@click.argument("names", metavar="[NAME] [NEW]", nargs=-1)
+@click.argument("words", metavar="[URL] [NAME] [NEW]", nargs=-1)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before dropping.")
-def space(call: Call, action: str, url: str, names: tuple[str, ...], yes: bool) -> int:
+def space(call: Call, action: str, words: tuple[str, ...], yes: bool) -> int:
     """List, make, drop, copy or migrate the spaces of a Postgres database.
 
-    drop takes everything in the space away, for good, and asks first; migrate brings each space to this version, one
-    transaction each, and goes on where it was stopped. Exit code 1 if a space could not be migrated."""
-    if len(names) != _NAMES[action]:
-        raise Stop(USAGE, f"space {action} takes {count(_NAMES[action], 'name')} behind the address", "Usage")
-    _, named = address.split(url) if address.is_server(url) else (url, None)
-    if named is not None:
-        raise Stop(USAGE, "leave the #space out of the address: this is about all of them", "Usage")
-    actions: dict[str, Callable[..., int]] = {
-        "ls": _ls,
-        "create": _create,
-        "drop": _drop,
-        "copy": _copy,
-        "migrate": _migrate,
-    }
-    found = palaver.spaces(url)
-    return actions["drop"](call, found, *names, yes) if action == "drop" else actions[action](call, found, *names)
+    Without URL, those of the server that PALAVER_STORE names. drop takes everything in the space away, for good, and
+    asks first; migrate brings each space to this version, one transaction each, and goes on where it was stopped. Exit
+    code 1 if a space could not be migrated."""
+    url, names = _which(call, action, words)
+    spaces = palaver.spaces(url)
+    with patience.telling(url, json=call.json):
+        known = spaces.list()
+    if action == "ls":
+        return _ls(call, known)
+    if action == "drop":
+        return _drop(call, spaces, names[0], [one for one in known if one.name == names[0]], yes)
+    return _ACTIONS[action](call, spaces, *names)
+
+
+def _which(call: Call, action: str, words: tuple[str, ...]) -> tuple[str, tuple[str, ...]]:
+    """The database, and the names. An address may be left out: then it is the one that every command takes."""
+    wanted = _NAMES[action]
+    if len(words) > wanted or (words and address.is_server(words[0])):
+        url, *names = words
+        if len(names) != wanted:
+            raise Stop(USAGE, f"space {action} takes {count(wanted, 'name')} behind the address", "Usage")
+        if address.is_server(url) and address.split(url)[1] is not None:
+            raise Stop(USAGE, "leave the #space out of the address: this is about all of them", "Usage")
+        return url, tuple(names)
+    if len(words) < wanted:
+        raise Stop(USAGE, f"space {action} takes {count(wanted, 'name')}", "Usage")
+    return call.where[0], words
 
 
 def _value(one: SpaceInfo, before: int | None = None, problem: str | None = None) -> dict[str, Any]:
@@ -75,8 +87,7 @@ def _value(one: SpaceInfo, before: int | None = None, problem: str | None = None
     }
 
 
-def _ls(call: Call, spaces: Spaces) -> int:
-    found = spaces.list()
+def _ls(call: Call, found: list[SpaceInfo]) -> int:
     if call.json:
         call.screen.json({"spaces": [_value(one) for one in found]})
         return OK
@@ -100,8 +111,7 @@ def _copy(call: Call, spaces: Spaces, name: str, new: str) -> int:
     return OK
 
 
-def _drop(call: Call, spaces: Spaces, name: str, yes: bool) -> int:
-    found = [one for one in spaces.list() if one.name == name]
+def _drop(call: Call, spaces: Spaces, name: str, found: list[SpaceInfo], yes: bool) -> int:
     if found and not yes:
         _ask(call, found[0])
     spaces.drop(name)
@@ -126,3 +136,6 @@ def _migrate(call: Call, spaces: Spaces) -> int:
     left = f", {stuck:,} could not be" if stuck else ""
     call.done({"spaces": value}, f"migrated {count(len(done) - stuck, 'space')} of {len(there):,}{left}")
     return PROBLEMS if stuck else OK
+
+
+_ACTIONS: dict[str, Callable[..., int]] = {"create": _create, "copy": _copy, "migrate": _migrate}

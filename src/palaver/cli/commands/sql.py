@@ -2,26 +2,22 @@
 
 from __future__ import annotations
 
-import math
 import os
 import sys
 from collections.abc import Iterator
-from decimal import Decimal
-from itertools import chain, islice
-from typing import Any
+from contextlib import contextmanager
 
 import click
 
 from palaver import BadValue, Store
 from palaver.base import address
+from palaver.base.exact_json import has_surrogates
 
 from .. import location
 from ..command import Call, command
-from ..ui import sanitize
-from ..ui.jsontext import as_json
-from ..ui.screen import Screen
+from ..exits import USAGE, Stop
+from .sql_output import show
 
-_MEASURED = 200  # rows that column widths are taken from
 _TABLES = "SELECT name, type FROM sqlite_schema WHERE type IN ('table', 'view') AND name NOT LIKE 'sqlite_%' ORDER BY 1"
 _SCHEMA = "SELECT sql FROM sqlite_schema WHERE sql IS NOT NULL ORDER BY name"
 _HELP = "End a query with ; — .tables and .schema show what there is, .quit leaves."
@@ -33,116 +29,92 @@ _DOT_SERVER = {
     " WHERE table_schema = current_schema() ORDER BY table_name, ordinal_position",
 }
 
-Row = tuple[Any, ...]
+_CHANGING = (
+    *("insert", "update", "delete", "replace", "merge", "truncate", "create", "alter", "drop", "vacuum", "reindex"),
+    *("grant", "revoke", "copy", "attach"),
+)
+_REFUSED = ("not authorized", "read-only", "readonly", "data-modifying")  # how an engine says it
 
 
 @command(
     "sql",
-    examples=["palaver sql 'SELECT agent, count(*) FROM chat_sessions GROUP BY 1'", "palaver sql < report.sql"],
+    examples=[
+        "palaver sql 'SELECT agent, count(*) FROM chat_sessions GROUP BY 1'",
+        "palaver sql --csv 'SELECT * FROM chat_sessions' > sessions.csv",
+        "palaver sql < report.sql",
+    ],
     keys={
         "columns[]": "column names",
-        "rows[]": 'one list per row: numbers, texts, null; bytes as {"hex": …}; infinities, times, decimals as text',
+        "rows[]": 'one list per row: numbers, texts, null; bytes as {"hex": …}; infinities, times, decimals as text '
+        '(a query that fails on the way adds "incomplete": true)',
     },
 )
 @click.argument("query", required=False)
-def sql(call: Call, query: str | None) -> None:
+@click.option("--csv", is_flag=True, help="Print CSV (RFC 4180) with a line of column names. NULL is an empty field.")
+def sql(call: Call, query: str | None, csv: bool) -> None:
     """Ask the store in SQL, read-only.
 
     Without QUERY: a prompt with a history; or, from a pipe, queries that end with a semicolon at the end of a line. A
-    terminal gets columns, a pipe gets tabs."""
+    terminal gets columns, a pipe gets tabs. What --csv writes to a file or a pipe is exact, control characters and all:
+    it is for programs."""
+    if csv and call.json:
+        raise Stop(USAGE, "--csv and --json do not go together; give one of them", "Usage")
     store = call.store(readonly=True)
     if query is not None:
-        run(call, store, query)
+        run(call, store, query, csv=csv)
     elif sys.stdin.isatty():
-        _prompt(call, store)
+        _prompt(call, store, csv=csv)
     else:
         for one in _statements(iter(sys.stdin)):
-            run(call, store, one)
+            run(call, store, one, csv=csv)
 
 
-def run(call: Call, store: Store, query: str) -> None:
+def run(call: Call, store: Store, query: str, *, csv: bool) -> None:
+    if has_surrogates(query):
+        raise Stop(USAGE, "cannot run this: the query is not UTF-8", "Usage")
     dots = _DOT_SERVER if address.is_server(store.path) else _DOT
-    columns, rows = store.db.query(dots.get(query.rstrip(";"), query))
-    if call.json:
-        _print_json(call.screen, columns, rows)
-    elif call.screen.tty:
-        _print_table(call.screen, columns, rows)
-    else:
-        _print_tabs(call.screen, columns, rows)
+    with _only_reading(query):
+        columns, rows = store.db.query(dots.get(query.rstrip(";"), query))
+        show(call.screen, columns, rows, json=call.json, csv=csv)
 
 
-# ---------------------------------------------------------------- printing
-
-
-def _print_json(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None:
-    """Row by row, so that a large answer needs no memory."""
-    screen.out.write(f'{{"columns": {as_json(columns)}, "rows": [')
-    for place_in_list, row in enumerate(rows):
-        screen.out.write((", " if place_in_list else "") + as_json([_json_value(value) for value in row]))
-    screen.out.write("]}\n")
-
-
-def _json_value(value: Any) -> Any:
-    if isinstance(value, bytes):
-        return {"hex": value.hex()}
-    if isinstance(value, Decimal) and value.is_finite() and value == int(value):
-        return int(value)  # what Postgres makes of a sum
-    is_plain = value is None or isinstance(value, str | int) or (isinstance(value, float) and math.isfinite(value))
-    return value if is_plain else str(value)
-
-
-def _print_tabs(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None:
-    for row in chain([tuple(columns)] if columns else [], rows):
-        screen.say("\t".join(_cell(screen, value) for value in row))
-
-
-def _print_table(screen: Screen, columns: list[str], rows: Iterator[Row]) -> None:
-    """Columns as wide as the first rows need, and no wider than the terminal shares out."""
-    first = [[_cell(screen, value) for value in row] for row in islice(rows, _MEASURED)]
-    names = [screen.sanitized(name) for name in columns]
-    widest = [max(map(sanitize.width, column)) for column in zip(names, *first, strict=True)]
-    share = max(4, (screen.width or 80) // max(1, len(names)) - 2)
-    widths = [min(width, share) for width in widest] if sum(widest) + 2 * len(widest) > screen.width else widest
-    if names:
-        screen.line((_row(screen, names, widths), "bold"))
-    for row in chain(first, ([_cell(screen, value) for value in row] for row in rows)):
-        screen.line(_row(screen, row, widths))
-
-
-def _row(screen: Screen, cells: list[str], widths: list[int]) -> str:
-    shown = [
-        sanitize.pad(sanitize.shorten(cell, width, screen.dots), width)
-        for cell, width in zip(cells, widths, strict=True)
-    ]
-    return "  ".join(shown).rstrip()
-
-
-def _cell(screen: Screen, value: Any) -> str:
-    if value is None:
-        return "NULL"
-    return f"x'{value.hex()}'" if isinstance(value, bytes) else screen.sanitized(value)
+@contextmanager
+def _only_reading(query: str) -> Iterator[None]:
+    """An engine refuses a change in words of its own, and Postgres does not get as far as seeing one."""
+    try:
+        yield
+    except BadValue as error:
+        first = query.split(maxsplit=1)[0].lower() if query.strip() else ""
+        if first not in _CHANGING and not any(word in str(error) for word in _REFUSED):
+            raise
+        raise Stop(USAGE, f"sql only reads: this is refused, and nothing was changed ({error})", "ReadOnly") from None
 
 
 # ---------------------------------------------------------------- the prompt
 
 
-def _prompt(call: Call, store: Store) -> None:
+_FIRST, _GOES_ON = "palaver> ", "    ...> "
+
+
+def _prompt(call: Call, store: Store, *, csv: bool) -> None:
     _remember()
     call.screen.say(_HELP)
-    for text in _statements(_typed()):
+    held: list[str] = []
+    for text in _statements(_typed(held), held):
         try:
-            run(call, store, text)
-        except BadValue as error:
+            run(call, store, text, csv=csv)
+        except (BadValue, Stop) as error:
             call.screen.say(call.screen.paint(call.screen.sanitized(error), "red"))
         call.screen.out.flush()
 
 
-def _typed() -> Iterator[str]:
-    """Lines as they are typed; Ctrl-C drops the line, Ctrl-D or .quit ends."""
+def _typed(held: list[str]) -> Iterator[str]:
+    """Lines as they are typed; Ctrl-C drops what was typed, Ctrl-D or .quit ends. `held`: lines that go on here."""
     while True:
         try:
-            line = input("palaver> ")
+            line = input(_GOES_ON if held else _FIRST)
         except KeyboardInterrupt:
+            held.clear()
             print()
             continue
         except EOFError:
@@ -156,15 +128,17 @@ def _typed() -> Iterator[str]:
 _HELP_QUERY = f"SELECT '{_HELP}' AS help;"
 
 
-def _statements(lines: Iterator[str]) -> Iterator[str]:
-    """Lines joined up to a semicolon at the end of one; dot words are whole by themselves."""
-    held: list[str] = []
+def _statements(lines: Iterator[str], held: list[str] | None = None) -> Iterator[str]:
+    """Lines joined up to a semicolon at the end of one; dot words are whole by themselves. `held`: those that wait for
+    the rest."""
+    held = [] if held is None else held
     for line in lines:
         if line.strip() or held:
             held.append(line.rstrip("\n"))
         if held and (line.rstrip().endswith(";") or held[0].strip() in _DOT):
-            yield "\n".join(held).strip()
-            held = []
+            text = "\n".join(held).strip()
+            held.clear()
+            yield text
     if held:
         yield "\n".join(held).strip()
 

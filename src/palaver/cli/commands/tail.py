@@ -19,8 +19,8 @@ from palaver.db.sqlite import owner_files
 from ..command import Call, command, session_argument
 from ..ui.jsontext import as_json
 from ..ui.live import Live
-from ..ui.render import Renderer, is_streaming
-from ..ui.screen import Screen, say_aside
+from ..ui.render import Renderer
+from ..ui.screen import say_aside
 
 _CALM = 2.0  # seconds without news after which dead writers are looked for
 _SILENCE = 15  # times so long without news, after which a writer of whom nothing can be known is not waited for
@@ -60,23 +60,22 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
             screen.out.write(_event_line(event) + "\n")
             screen.out.flush()
         return
-    live = Live(screen, found, unfinished=_print_last(screen, messages[max(0, len(messages) - last) :], follower))
+    live = Live(screen, found)
+    _print_last(live, Renderer(screen), messages[max(0, len(messages) - last) :], unfinished=bool(follower.live))
+    screen.out.flush()
     follower.on_death = live.died
     for event in follower.events(forever=follow):
         live.event(event)
         screen.out.flush()
 
 
-def _print_last(screen: Screen, shown: list[StoredMessage], follower: Follower) -> bool:
-    """The last messages; True if the last word of them is still to come, so that the line stays open."""
-    renderer = Renderer(screen)
-    for message in shown[:-1]:
-        renderer.message(message)
-    unfinished = bool(shown and follower.live) and is_streaming(shown[-1])
-    if shown:
-        renderer.message(shown[-1], unfinished=unfinished)
-    screen.out.flush()
-    return unfinished
+def _print_last(live: Live, renderer: Renderer, shown: list[StoredMessage], *, unfinished: bool) -> None:
+    """The last messages; of one that is being written, the last line stays open for the words to come."""
+    for place, message in enumerate(shown, start=1):
+        if unfinished and place == len(shown) and message.role == "assistant":
+            live.unfinished(message)
+        else:
+            renderer.message(message)
 
 
 def _event_line(event: Event) -> str:

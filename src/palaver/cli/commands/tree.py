@@ -1,24 +1,27 @@
-"""`palaver tree`: a session's turns as a graph, newest first, drawn as `git log --graph` draws commits.
+"""`palaver tree`: a session's turns as a graph, newest first.
 
-Every line is a turn: a mark, the end of its id, the beginning of its digest, its first words. A column goes down from
-each tip to its root; where two tips grow from one turn, the right column joins the left.
+Every line is a turn: a mark, the end of its id, the beginning of its digest, the heads that stand on it, and the words
+it is known by. Below a turn are the sub-agents that its tool calls spawned.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import Any
 
-from palaver import Session, TurnInfo
+from palaver import TurnInfo
+from palaver.core.rows import ChildRow
 
 from ..command import Call, command, session_argument
-from ..ui.format import short
+from ..ui.format import count, short
+from ..ui.graph import TURN, draw
 from ..ui.pager import paged
-from ..ui.render import first_words
 from ..ui.screen import Screen
-from ..values import turn_json
+from ..ui.tree_nodes import Nodes
 
-HEAD, TURN, STRAY, OPEN, WAITING = "*", "o", "x", "+", "?"
+_MARKS = {"head": "*", "path": TURN, "branch": TURN, "stray": "x", "open": "+", "waiting": "?"}
+_STYLES = {"head": "bold green", "path": "", "branch": "dim", "stray": "dim", "open": "yellow", "waiting": "yellow"}
+_NARROW = 60  # columns below which digests and labels are left out
+_NAME = 24  # columns for the title of a session whose head stands on a turn
 
 
 @command(
@@ -29,7 +32,9 @@ HEAD, TURN, STRAY, OPEN, WAITING = "*", "o", "x", "+", "?"
         "head": "the turn its head points at, or null",
         "turns[]": "Turn, parents first, and:",
         "  mark": "head, path, branch, stray, open or waiting",
-        "  words": "the first words said in it",
+        "  words": "what it is known by: the first words said in it, of the answer if others have the same question",
+        "  heads": "ids of the sessions whose head stands on it, this one's first",
+        "  agents": "ids of the sessions that its tool calls spawned",
     },
 )
 @session_argument()
@@ -37,110 +42,64 @@ def tree(call: Call, session: str) -> None:
     """Draw the tree of a session's turns.
 
     * is the head, o a turn, x a stray (it lost a race; fork --at rescues it), + is open, ? waits for an answer.
-    Turns that are not on the path are dimmed."""
-    _, found = call.session(session, readonly=True)
-    nodes = _Nodes(found)
+    Heads are named in parentheses: this session's, and those of forks. Below a turn are the sub-agents it sent. Turns
+    that are not on the path are dimmed."""
+    store, found = call.session(session, readonly=True)
+    nodes = Nodes(store, found)
     if call.json:
         call.screen.json({"session": found.id, "head": nodes.head, "turns": [nodes.json(t) for t in nodes.turns]})
         return
     with paged(call.screen) as screen:
-        for graph, turn in draw(nodes.turns):
-            _print(screen, graph, turn, nodes)
+        for row in draw(nodes.turns):
+            if row.turn is None:
+                screen.line((row.graph, "dim"))
+                continue
+            _print(screen, row.graph, row.turn, nodes)
+            for agent in nodes.agents(row.turn.id):
+                _print_agent(screen, row.below, agent, nodes)
+        for agent in nodes.agents(None):
+            _print_agent(screen, "", agent, nodes)
 
 
-class _Nodes:
-    """What is known of each turn."""
-
-    def __init__(self, session: Session) -> None:
-        self._session = session
-        self.turns = session.tree()
-        path = session.path()
-        self.head = path[-1].id if path else None
-        self._path = {turn.id for turn in path}
-        self._strays = {turn.id for turn in session.strays()} - self._path
-
-    def mark(self, turn: TurnInfo) -> str:
-        if turn.sealed_at is None:
-            return "waiting" if turn.status == "waiting" else "open"
-        if turn.id in self._path:
-            return "head" if turn.id == self.head else "path"
-        return "stray" if turn.id in self._strays else "branch"
-
-    def words(self, turn: TurnInfo) -> str:
-        found = self._session.messages_of(turn.id)
-        return next(filter(None, map(first_words, found)), "")
-
-    def json(self, turn: TurnInfo) -> dict[str, Any]:
-        return {**turn_json(turn), "mark": self.mark(turn), "words": self.words(turn)}
+# ---------------------------------------------------------------- lines
 
 
-_MARKS = {"head": HEAD, "path": TURN, "branch": TURN, "stray": STRAY, "open": OPEN, "waiting": WAITING}
-_STYLES = {"head": "bold green", "path": "", "branch": "dim", "stray": "dim", "open": "yellow", "waiting": "yellow"}
-
-
-def _print(screen: Screen, graph: str, turn: TurnInfo | None, nodes: _Nodes) -> None:
-    if turn is None:
-        screen.line((graph, "dim"))
-        return
+def _print(screen: Screen, graph: str, turn: TurnInfo, nodes: Nodes) -> None:
     mark = nodes.mark(turn)
+    narrow = 0 < screen.width < _NARROW
     digest = turn.digest.hex()[:7] if turn.digest else "-------"
     status = f" ({turn.status})" if turn.status != "completed" else ""
+    said, of = nodes.words(turn)
+    heads = ", ".join(_heads(screen, turn, nodes, narrow=narrow))
     screen.line(
         graph.replace(TURN, _MARKS[mark]),
         (f" {screen.sanitized(short(turn.id))}", "yellow"),
-        (f" {digest}{screen.sanitized(status)} ", "dim"),
-        (screen.sanitized(nodes.words(turn)), _STYLES[mark]),
+        (("" if narrow else f" {digest}") + screen.sanitized(status), "dim"),
+        (f" ({heads})" if heads else "", "bold"),
+        (f" {of}:" if of and not narrow else "", "dim"),
+        (f" {screen.sanitized(said)}" if said else "", _STYLES[mark]),
     )
 
 
-# ---------------------------------------------------------------- drawing
+def _heads(screen: Screen, turn: TurnInfo, nodes: Nodes, *, narrow: bool) -> Iterator[str]:
+    if turn.id == nodes.head:
+        yield "head"
+    for other in nodes.others(turn):
+        name = screen.sanitized(short(other.session_id))
+        title = screen.fit(screen.sanitized(other.title or ""), _NAME)
+        yield name if narrow else f"{screen.sanitized(other.relation)} {name} {title}".rstrip()
 
 
-def draw(turns: list[TurnInfo]) -> Iterator[tuple[str, TurnInfo | None]]:
-    """Lines from the newest turn to the roots: (graph, turn), or (graph, None) where columns join."""
-    columns: list[str] = []  # the turn that each column goes down to
-    for turn in _newest_first(turns):
-        at = _column_of(columns, turn.id)
-        for joining in [place for place in range(len(columns) - 1, at, -1) if columns[place] == turn.id]:
-            yield _join(len(columns), at, joining), None
-            del columns[joining]
-        yield " ".join(TURN if place == at else "|" for place in range(len(columns))), turn
-        if turn.parent_id is not None:
-            columns[at] = turn.parent_id
-            continue
-        if at < len(columns) - 1:
-            yield _close(len(columns), at), None
-        del columns[at]
-
-
-def _column_of(columns: list[str], turn_id: str) -> int:
-    if turn_id not in columns:
-        columns.append(turn_id)
-    return columns.index(turn_id)
-
-
-def _newest_first(turns: list[TurnInfo]) -> list[TurnInfo]:
-    """Children before parents, whatever the clocks said; else the newest first."""
-    begun = {turn.id: turn.started_at for turn in turns}
-    for turn in reversed(turns):  # parents come first in it
-        if turn.parent_id in begun:
-            begun[turn.parent_id] = min(begun[turn.parent_id], begun[turn.id])
-    return sorted(turns, key=lambda turn: (begun[turn.id], turn.depth), reverse=True)
-
-
-def _join(count: int, at: int, joining: int) -> str:
-    """`|_|/`: the column `joining` ends in `at`; those right of it move one to the left."""
-    row = [" "] * (2 * count - 1)
-    for place in range(count):
-        if place < joining:
-            row[2 * place] = "|"
-        else:
-            row[2 * place - 1] = "/"
-    for place in range(at, joining - 1):
-        row[2 * place + 1] = "_"
-    return "".join(row).rstrip()
-
-
-def _close(count: int, at: int) -> str:
-    """A root: its column ends, those right of it move to the left."""
-    return "".join("| " if place < at else (" /" if place > at else "") for place in range(count)).rstrip()
+def _print_agent(screen: Screen, below: str, agent: ChildRow, nodes: Nodes, above: tuple[str, ...] = ()) -> None:
+    """A sub-agent, and under it those that it sent."""
+    screen.line(
+        (f"{below}   {'   ' * len(above)}\\_ ", "dim"),
+        (screen.sanitized(short(agent.session_id)), "yellow"),
+        f" {screen.sanitized(agent.agent)}",
+        (f" ({count(agent.depth or 0, 'turn')})", "dim"),
+        f" {screen.sanitized(agent.title or agent.preview or '')}",
+    )
+    line = (*above, agent.session_id)
+    for child in nodes.spawned(agent.session_id):
+        if child.session_id not in line:  # another program may have made a circle
+            _print_agent(screen, below, child, nodes, line)

@@ -56,5 +56,5 @@ def _print(call: Call, left: list[Problem], fixed: int) -> None:
     if fixed:
         screen.say(f"rewrote {count(fixed, 'copy') if fixed == 1 else f'{fixed:,} copies'}")
     if left and any(problem.copy for problem in left):
-        screen.say("`palaver verify --fix` rewrites copies")
+        screen.hint("`palaver verify --fix` rewrites copies")
     screen.say(f"found {count(len(left), 'problem')}" if left else "everything fits")

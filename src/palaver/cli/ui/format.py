@@ -32,6 +32,21 @@ def count(number: int, noun: str) -> str:
     return f"{number:,} {noun}{'' if number == 1 else 's'}"
 
 
+def thousands(number: int) -> str:
+    """A large number in few characters: 853, 18.8k, 2.4M."""
+    if number < 1_000:
+        return str(number)
+    for unit, size in (("k", 1e3), ("M", 1e6), ("G", 1e9)):
+        if number < 999.5 * size or unit == "G":
+            break
+    return f"{number / size:.3g}{unit}"
+
+
+def dollars(cost: float) -> str:
+    """To the cent; what is less than a dollar, finer."""
+    return f"${cost:,.2f}" if cost >= 1 else f"${cost:.4f}" if cost >= 0.0001 else f"${cost:.6f}"
+
+
 def size(number: int) -> str:
     for unit in ("bytes", "KB", "MB"):
         if number < 1024:

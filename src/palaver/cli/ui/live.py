@@ -1,29 +1,41 @@
-"""Chunks of a running turn on a terminal, as they come: words flow, a tool call is a line, the end is a line."""
+"""Chunks of a running turn on a terminal, as they come: words flow, a tool call and its answer are blocks."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from palaver import Event, Session
-from palaver.base import exact_json
+from palaver import Event, Session, StoredMessage
 
-from .render import Renderer
+from .blocks import THINKS, Block
+from .flow import Flow
+from .render import Renderer, is_streaming, parsed
 from .screen import Screen
 
-_STYLES = {"text-delta": "", "reasoning-delta": "dim"}
-_RESULTS = {"tool-output-available": ("->", "output"), "tool-output-error": ("error", "errorText")}
+_KINDS = {"text-delta": "text", "reasoning-delta": "reasoning"}
+_RESULTS = {"tool-output-available": "output-available", "tool-output-error": "output-error"}
 
 
 class Live:
-    """Prints events. Knows which turn wrote last, and whether the line is still open."""
+    """Prints events. Knows which turn wrote last, and of what the line that is not over is a part."""
 
-    def __init__(self, screen: Screen, session: Session, *, unfinished: bool) -> None:
+    def __init__(self, screen: Screen, session: Session) -> None:
         self._screen = screen
         self._session = session
         self._renderer = Renderer(screen)
-        self._mid_line = unfinished
-        self._talking = unfinished
+        self._flow = Flow(screen)
+        self._part = ""  # text or reasoning, whose next words may follow
+        self._talking = False
         self._writer: int | None = None
+
+    def unfinished(self, message: StoredMessage) -> None:
+        """A message of which more is to come: its last words, if they are not whole, are left open."""
+        open_part = parsed(message.parts[-1]) if is_streaming(message) else None
+        whole = message.parts[:-1] if open_part else message.parts
+        self._renderer.heading(message)
+        self._renderer.blocks([block for text in whole for block in self._renderer.reader.part(parsed(text))])
+        self._talking = True
+        if open_part:
+            self._words(open_part["text"], open_part["type"])
 
     def event(self, event: Event) -> None:
         if event.kind == "chunk":
@@ -57,44 +69,43 @@ class Live:
             self._end_line()
             self._talking = False
         self._writer = event.turn
-        if kind in _STYLES:
-            self._words(str(chunk.get("delta", "")), _STYLES[kind])
+        reader = self._renderer.reader
+        if kind in _KINDS:
+            self._words(str(chunk.get("delta", "")), _KINDS[kind])
         elif kind in ("text-start", "reasoning-start", "text-end", "reasoning-end"):
             self._end_line()
         elif kind == "tool-input-available":
-            self._line(f"tool {chunk.get('toolName')}", chunk.get("input"), "yellow", 2)
+            self._blocks([*reader.call(str(chunk.get("toolName")), chunk.get("input"))])
         elif kind in _RESULTS and not chunk.get("preliminary"):
-            label, key = _RESULTS[kind]
-            self._line(label, chunk.get(key), "red" if label == "error" else "dim", 4)
+            self._blocks([*reader.result(_RESULTS[kind], chunk.get("output"), str(chunk.get("errorText") or ""))])
         elif kind == "tool-approval-request":
             self._note("asks for approval")
         elif kind == "error":
-            self._line("error", chunk.get("errorText"), "red", 2)
+            self._blocks([*reader.result("output-error", None, str(chunk.get("errorText") or ""))])
 
-    def _words(self, text: str, style: str) -> None:
+    def _words(self, text: str, part: str) -> None:
         """Deltas are printed as they are: half a line now, the rest with the next chunk."""
         self._speak()
-        screen = self._screen
-        screen.out.write(screen.paint(screen.sanitized(text, lines=True), style))
-        if text:
-            self._mid_line = not text.endswith("\n")
+        if part != self._part:
+            thinks = part == "reasoning"
+            self._flow.begin(*((f"  {THINKS} ", "    ", "dim") if thinks else ()))
+            self._part = part
+        self._flow.write(self._screen.sanitized(text, lines=True))
 
     def _speak(self) -> None:
         if not self._talking:
             self._talking = True
             self._screen.line(("assistant", "bold blue"))
 
-    def _line(self, label: str, value: Any, style: str, indent: int) -> None:
+    def _blocks(self, blocks: list[Block]) -> None:
         self._end_line()
         self._speak()
-        text = value if isinstance(value, str) else exact_json.dump(value)
-        self._screen.say(self._renderer.note(label, text, style=style, indent=indent))
+        self._renderer.blocks(blocks)
 
     def _note(self, text: str) -> None:
         self._end_line()
         self._screen.line((f"--- {self._screen.sanitized(text)}", "dim"))
 
     def _end_line(self) -> None:
-        if self._mid_line:
-            self._screen.say()
-            self._mid_line = False
+        self._flow.end()
+        self._part = ""

@@ -1,4 +1,4 @@
-"""How far a long command is, on one line of a terminal's stderr.
+"""How far a long command is: a bar on a terminal's stderr, drawn by `rich` and gone at the end.
 
 `verify` is mostly done in a moment, and says nothing then. If it takes longer, it shows how far it is; in a pipe, which
 a program reads or a log keeps, by a line now and then.
@@ -16,37 +16,53 @@ TYPE_CHECKING = False  # typing's own would cost its import
 if TYPE_CHECKING:
     from typing import Self
 
+    from rich.progress import Progress
+
 _MOMENT, _LONG = 2.0, 10.0  # seconds
+_BLINK = 0.1  # seconds in which nobody sees two pictures
 
 
-class _Line:
-    """What stands there now is written over, and gone at the end."""
+class _Bar:
+    """Nobody knows how much there is to do: the bar moves while something is done, and the text counts."""
 
     def __init__(self) -> None:
-        self._shown = False
+        self._drawn: Progress | None = None
+        self._drawn_at = 0.0
         self._tty = sys.stderr.isatty()
 
     def _show(self, text: str) -> None:
-        if self._tty:
-            self._shown = True
-            sys.stderr.write(f"\r{text} ")
+        if self._tty and monotonic() - self._drawn_at >= _BLINK:
+            self._drawn = self._drawn or _begin()
+            self._drawn.update(self._drawn.task_ids[0], description=text, refresh=True)
+            self._drawn_at = monotonic()
 
     def __enter__(self) -> Self:
         return self
 
     def __exit__(self, *error: object) -> None:
-        if self._shown:
-            sys.stderr.write("\r\x1b[K")
+        if self._drawn:
+            self._drawn.stop()
 
 
-class TransferProgress(_Line):
+def _begin() -> Progress:
+    from rich.console import Console
+    from rich.progress import BarColumn, Progress, TextColumn, TimeElapsedColumn
+
+    columns = (BarColumn(bar_width=20), TextColumn("{task.description}", markup=False), TimeElapsedColumn())
+    bar = Progress(*columns, console=Console(file=sys.stderr), transient=True, auto_refresh=False)
+    bar.add_task("", total=None)
+    bar.start()
+    return bar
+
+
+class TransferProgress(_Bar):
     """Sessions and bytes so far."""
 
     def __call__(self, sessions: int, done: int) -> None:
         self._show(f"{count(sessions, 'session')}, {size(done)}")
 
 
-class VerifyProgress(_Line):
+class VerifyProgress(_Bar):
     """Turns and sessions that were looked at so far; in a pipe, too."""
 
     def __init__(self) -> None:

@@ -1,23 +1,21 @@
-"""A message as a person reads it: the role, the words, tool calls in a line each, reasoning dimmed, errors in red.
-
-Parts of any shape are shown, also those that no version of ours has heard of: another program may have written them.
+"""A message on a screen: who speaks, then its blocks. A terminal with colours gets Markdown and code drawn by `rich`;
+a pipe, and a terminal without colours, gets plain text, wrapped at words where there is a width.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
-from palaver import BadValue, StoredMessage, TurnInfo
-from palaver.aisdk.parts import is_tool
+from palaver import BadValue, StoredMessage
 from palaver.base import exact_json
 
 from . import sanitize
-from .format import moment, short, size
-from .screen import WIDE, Screen
+from .blocks import Block, Diff, Labelled, Reader, Said
+from .format import moment
+from .screen import Screen
+from .wrap import wrap
 
 _ROLES = {"user": "bold green", "assistant": "bold blue", "system": "bold magenta"}
-_ANSWERED = {"output-available", "output-error", "output-denied"}
 
 
 class Renderer:
@@ -26,110 +24,88 @@ class Renderer:
     def __init__(self, screen: Screen, *, detail: bool = False) -> None:
         self.screen = screen
         self.detail = detail
+        self.reader = Reader(screen, detail=detail)
 
-    def message(self, message: StoredMessage, *, unfinished: bool = False) -> None:
-        """`unfinished`: more words will follow on the last line."""
+    def message(self, message: StoredMessage) -> None:
         self.heading(message)
-        lines = [line for text in message.parts for line in self.part(_parsed(text))]
-        self.screen.out.write("\n".join(lines) + ("" if unfinished or not lines else "\n"))
+        blocks = [block for text in message.parts for block in self.reader.part(parsed(text))]
         if self.detail and message.metadata != "{}":
-            self.screen.say(self.note("metadata", message.metadata))
+            blocks.append(self.reader.note("metadata", self.reader.value(parsed(message.metadata))))
+        self.blocks(blocks, drawn=message.role != "user")
 
     def heading(self, message: StoredMessage) -> None:
-        role = self.screen.sanitized(message.role)
-        parts: list[tuple[str, str] | str] = [(role, _ROLES.get(message.role, "bold"))]
-        if self.detail:
-            known_as = self.screen.sanitized(message.client_id or message.id)
-            parts.append((f"  {known_as}  {moment(message.created_at)}", "dim"))
-        self.screen.line(*parts)
+        known_as = self.screen.sanitized(message.client_id or message.id)
+        self.role(message.role, f"  {known_as}  {moment(message.created_at)}" if self.detail else "")
 
-    # ------------------------------------------------------------ parts
+    def role(self, role: str, more: str = "") -> None:
+        self.screen.line((self.screen.sanitized(role), _ROLES.get(role, "bold")), (more, "dim"))
 
-    def part(self, part: Any) -> Iterator[str]:
-        kind = part.get("type") if isinstance(part, dict) else None
-        if kind == "text" and isinstance(part.get("text"), str):
-            yield self.words(part["text"])
-        elif kind == "reasoning" and isinstance(part.get("text"), str):
-            yield self.words(part["text"], "dim")
-        elif is_tool(kind):
-            yield from self.tool(part)
-        elif kind == "file":
-            yield self.note("file", _file(part))
-        elif kind in ("source-url", "source-document"):
-            yield self.note("source", " ".join(str(part[k]) for k in ("title", "url", "filename") if part.get(k)))
-        elif kind != "step-start":
-            yield self.note(str(kind or "part"), _dump(_without_type(part)))
+    def blocks(self, blocks: list[Block], *, drawn: bool = True) -> None:
+        """`drawn`: what is said is Markdown. What people type is not: a line is a line, and `#` no heading."""
+        before: Block | None = None
+        for block in blocks:
+            if isinstance(block, Said) and isinstance(before, Labelled | Diff) and before.text:
+                self.screen.say()
+            self.screen.say(self._text(block, drawn and self.screen.rich))
+            before = block
 
-    def words(self, text: str, style: str = "") -> str:
-        return self.screen.paint(self.screen.sanitized(text, lines=True), style)
+    def _text(self, block: Block, drawn: bool) -> str:
+        if isinstance(block, Said):
+            return self._said(block.text, drawn)
+        if isinstance(block, Diff):
+            return self._diff(block)
+        return self._labelled(block)
 
-    def tool(self, part: dict[str, Any]) -> Iterator[str]:
-        """A call in one line, its result in the next."""
-        state = str(part.get("state"))
-        name = part.get("toolName") or str(part.get("type"))[5:]
-        given = _dump(part["input"]) if "input" in part else str(part.get("rawInput", ""))
-        label = f"tool {name}" if state in _ANSWERED else f"tool {name} ({state})"
-        yield self.note(label, given, style="yellow")
-        if state == "output-available":
-            yield self.note("->", _dump(part.get("output")), indent=4)
-        elif state in ("output-error", "output-denied"):
-            yield self.note("error" if state == "output-error" else "denied", _reason(part), style="red", indent=4)
+    def _said(self, text: str, drawn: bool) -> str:
+        if drawn:
+            from .rich_markdown import markdown
 
-    def note(self, label: str, value: str, *, style: str = "dim", indent: int = 2) -> str:
-        """`label value`, in one line that fits; whole with `detail`."""
-        screen = self.screen
-        label, value = screen.sanitized(label), screen.sanitized(value, lines=self.detail)
-        head = " " * indent + label
-        if not self.detail:
-            value = sanitize.shorten(value, max(8, (screen.width or WIDE) - sanitize.width(head) - 1), screen.dots)
-        return f"{screen.paint(head, style)} {value}".rstrip()
+            return markdown(self.screen, text)
+        return "\n".join(wrap(text, self.screen.width))
+
+    def _diff(self, diff: Diff) -> str:
+        if self.screen.rich:
+            from .rich_text import code
+
+            return code(self.screen, diff.text, "diff", diff.indent)
+        margin = " " * diff.indent
+        return "\n".join(wrap(diff.text, self.screen.width, first=margin, rest=margin))
+
+    def _labelled(self, block: Labelled) -> str:
+        columns, margin = self.screen.width, " " * block.indent
+        label = margin + block.label
+        beside = block.inline if block.inline is not None else "\n" not in block.text
+        if beside and block.text and not (columns and sanitize.width(label) > columns // 2):
+            return self._beside(block, label)
+        labels = wrap(block.label, columns, first=margin, rest=margin + "  ")
+        below = [self._below(block)] if block.text else []
+        return "\n".join([*(self.screen.paint(line, block.style) for line in labels), *below])
+
+    def _beside(self, block: Labelled, label: str) -> str:
+        """The label and the first words in one line."""
+        first = f"{label} " if block.label else label
+        rest = " " * (block.indent + 2 if block.label.endswith(":") else len(first))
+        begin, *more = wrap(block.text, self.screen.width, first=first, rest=rest)
+        words = [begin[len(label) :], *more]
+        return self.screen.paint(label, block.style) + "\n".join(self.screen.paint(w, block.words) for w in words)
+
+    def _below(self, block: Labelled) -> str:
+        if self.screen.rich and block.language:
+            from .rich_text import code
+
+            return code(self.screen, block.text, block.language, block.indent + 2)
+        margin = " " * (block.indent + 2)
+        return "\n".join(wrap(block.text, self.screen.width, first=margin, rest=margin))
 
 
 def is_streaming(message: StoredMessage) -> bool:
     """Its last part is text or reasoning that is not done."""
-    part = _parsed(message.parts[-1]) if message.parts else None
+    part = parsed(message.parts[-1]) if message.parts else None
     return isinstance(part, dict) and part.get("type") in ("text", "reasoning") and part.get("state") == "streaming"
 
 
-def first_words(message: StoredMessage) -> str:
-    """What a turn is recognised by: its first text."""
-    for text in message.parts:
-        part = _parsed(text)
-        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
-            return " ".join(part["text"][:400].split())
-    return ""
-
-
-def turn_line(screen: Screen, turn: TurnInfo) -> str:
-    """The line above a turn's messages, with `--detail`."""
-    digest = turn.digest.hex()[:12] if turn.digest else "open"
-    tokens = f", {turn.usage.total:,} tokens" if turn.usage.total else ""
-    text = f"--- turn {short(turn.id)} {turn.kind} {turn.status} {digest}{tokens}"
-    return screen.paint(screen.fit(screen.sanitized(text)), "dim")
-
-
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
     try:
         return exact_json.parse(text)
     except BadValue:
         return {"type": "unreadable", "data": text}
-
-
-def _dump(value: Any) -> str:
-    return value if isinstance(value, str) else exact_json.dump(value)
-
-
-def _without_type(part: Any) -> Any:
-    return {key: value for key, value in part.items() if key != "type"} if isinstance(part, dict) else part
-
-
-def _reason(part: dict[str, Any]) -> str:
-    approval = part.get("approval")
-    given = approval.get("reason") if isinstance(approval, dict) else None
-    return str(part.get("errorText") or given or "")
-
-
-def _file(part: dict[str, Any]) -> str:
-    url = str(part.get("url", ""))
-    where = size(len(url) * 3 // 4) if url.startswith("data:") else url
-    return " ".join(str(piece) for piece in (part.get("filename"), part.get("mediaType"), where) if piece)

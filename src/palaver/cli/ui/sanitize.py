@@ -72,13 +72,18 @@ def shorten(text: str, columns: int, dots: str = "…") -> str:
         return text
     if columns <= len(dots):
         return dots[: max(0, columns)]
-    used, kept = len(dots), []
-    for character in text:
+    kept, _ = split(text, columns - len(dots))
+    return kept.rstrip() + dots
+
+
+def split(text: str, columns: int) -> tuple[str, str]:
+    """What of the text fits into so many columns, and the rest."""
+    used = 0
+    for place, character in enumerate(text):
         used += _columns(character)
         if used > columns:
-            break
-        kept.append(character)
-    return "".join(kept).rstrip() + dots
+            return text[:place], text[place:]
+    return text, ""
 
 
 def pad(text: str, columns: int) -> str:

@@ -30,6 +30,11 @@ class Screen:
         self.width = _columns(self.out) if self.tty else 0
         self.dots = "…" if self.encoding == "utf-8" else "..."
 
+    @property
+    def rich(self) -> bool:
+        """Whether Markdown and code are drawn: on a terminal that has colours and every character."""
+        return self.colour and self.encoding == "utf-8" and not self.raw
+
     def sanitized(self, text: object, *, lines: bool = False) -> str:
         """A stored value, fit to be printed; as it is only if `--raw` asked for that."""
         if self.raw:
@@ -64,6 +69,13 @@ class Screen:
     def say(self, text: str = "") -> None:
         """Safe text as it is, however long."""
         self.out.write(text + "\n")
+
+    def hint(self, text: str) -> None:
+        """Something for the person who looks, and no part of the answer: a pipe, whoever reads it, never has it."""
+        if self.tty:
+            self.line((text, "dim"))
+        elif sys.stderr.isatty():
+            sys.stderr.write(f"{text}\n")
 
     def json(self, value: Any) -> None:
         from .jsontext import as_json

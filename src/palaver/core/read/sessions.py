@@ -63,6 +63,8 @@ def list_page(
     workspace: str | None,
     parent: str | None,
     archived: bool,
+    deleted: bool = False,
+    waiting: bool = False,
     order: str,
     limit: int,
     after: str | None,
@@ -70,16 +72,18 @@ def list_page(
     """One page, newest first, from the index that fits the filters; no part is touched."""
     if order not in ("updated", "created"):
         raise BadValue(f"order is 'updated' or 'created', not {arguments.shown(order)}")
+    if deleted:
+        order = "deleted"
     if parent is not None:
         parent = resolve(tx, parent) or parent
     before_at, before_id = _read_cursor(after, order) if after else (tx.far, "")
-    query = Q.list_created if order == "created" else _driver(agent, workspace, parent)
     listed = tx.all(
-        query,
+        _driver(order, agent, workspace, parent),
         agent=agent,
         workspace=workspace,
         parent=parent,
         archived=int(bool(archived)),
+        waiting=int(bool(waiting)),
         before_at=before_at,
         before_id=before_id,
         limit=limit + 1,
@@ -88,7 +92,9 @@ def list_page(
     return Page(found, _cursor(found[-1], order) if len(listed) > limit else None)
 
 
-def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Query:
+def _driver(order: str, agent: str | None, workspace: str | None, parent: str | None) -> Query:
+    if order != "updated":
+        return Q.list_created if order == "created" else Q.list_deleted
     if parent is not None:
         return Q.list_by_parent
     if agent is not None:
@@ -99,7 +105,8 @@ def _driver(agent: str | None, workspace: str | None, parent: str | None) -> Que
 def _cursor(last: SessionInfo, order: str) -> str:
     from base64 import urlsafe_b64encode  # when there is a page more: most lists end before
 
-    at = last.created_at if order == "created" else last.updated_at
+    times = {"created": last.created_at, "updated": last.updated_at, "deleted": last.deleted_at}
+    at = times[order]
     at = at or _FAR - 1  # what is no time sorts before all that have one
     return urlsafe_b64encode(f"{order} {at} {last.id}".encode()).decode()
 

@@ -276,9 +276,12 @@ def read_path(tx: Tx, turn_id: str | None) -> list[Message]:
     return [] if turn_id is None else assemble(tx.all(Q.path_rows, turn=turn_id))
 
 
-def iterate(tx: Tx, session_id: str) -> Iterator[Message]:
-    """The transcript, turn by turn: memory holds one turn of the path; the tail is read at once."""
+def iterate(tx: Tx, session_id: str, to: str | None = None) -> Iterator[Message]:
+    """The transcript, turn by turn: memory holds one turn of the path; the tail is read at once. `to`: up to a turn."""
     sessions.require(tx, session_id)
+    if to is not None:
+        yield from read_to(tx, session_id, to)
+        return
     head = rows.head.one(tx, session=session_id)
     if head is not None and head.deleted_at is not None:
         return

@@ -32,8 +32,13 @@ SELECT s.*, {marks} FROM session_rows s
 -- snippet: page
 -- Each list is driven by one index of the contract; the other filters are checked on the row.
 s.updated_at <= :before_at AND (s.updated_at < :before_at OR s.id < :before_id)
-   AND s.deleted_at IS NULL
+   AND {wanted}
+
+-- snippet: wanted
+s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
+   AND (:waiting = 0 OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL
+                                  AND w.status = 'waiting'))
 
 -- snippet: newest_first
 ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
@@ -47,8 +52,7 @@ SELECT s.*, {marks} FROM session_rows s
 -- By creation: a row never moves, so a page is never skipped or repeated while others write.
 SELECT s.*, {marks} FROM session_rows s
  WHERE s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
-   AND s.deleted_at IS NULL
-   AND (:archived = 1 OR s.archived_at IS NULL)
+   AND {wanted}
    AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
    AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
    AND (CAST(:parent AS TEXT) IS NULL OR s.parent_id = :parent)
@@ -76,6 +80,18 @@ SELECT s.*, {marks} FROM session_rows s
    AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
  {newest_first};
 
+-- name: list_deleted
+-- What was deleted, the last one first; a husk (revision 0) was on no list before. `delete` stamps the archive, too.
+SELECT s.*, {marks} FROM session_rows s
+ WHERE s.archived_at IS NOT NULL
+   AND s.deleted_at <= :before_at AND (s.deleted_at < :before_at OR s.id < :before_id)
+   AND s.revision > 0
+   AND (CAST(:agent AS TEXT) IS NULL OR s.agent = :agent)
+   AND (CAST(:workspace AS TEXT) IS NULL OR s.workspace_root = :workspace)
+   AND (CAST(:parent AS TEXT) IS NULL OR s.parent_id = :parent)
+ ORDER BY s.deleted_at DESC, s.id DESC
+ LIMIT :limit;
+
 -- name: fork_source
 SELECT s.agent, s.workspace_root, s.model_json, h.preview FROM chat_sessions s JOIN heads h ON h.session_id = s.id
  WHERE s.id = :session;
@@ -90,6 +106,13 @@ UNION
 SELECT s.id FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id
  WHERE s.parent_id = :session AND h.origin_id IS NULL
  ORDER BY 1;
+
+-- name: children_of
+-- The sessions that came from one: where their heads stand, and by which call of which turn they were spawned.
+SELECT h.session_id, h.relation, h.turn_id, h.origin_turn, h.origin_call, s.agent, h.title, h.preview, t.depth
+  FROM heads h JOIN chat_sessions s ON s.id = h.session_id LEFT JOIN turns t ON t.id = h.turn_id
+ WHERE h.origin_id = :session AND h.deleted_at IS NULL
+ ORDER BY s.created_at, h.session_id;
 
 -- name: session_stamps
 SELECT s.metadata_json, s.archived_at, h.deleted_at FROM chat_sessions s

@@ -1,0 +1,103 @@
+"""`palaver title` and `palaver alias`: what a session is called. Two may have one title; an alias is of one."""
+
+from __future__ import annotations
+
+from typing import NoReturn
+
+import click
+
+from palaver import Session, SessionNotFound
+
+from .. import resolve
+from ..command import Call, command, session_argument
+from ..exits import UNKNOWN, USAGE, Stop
+from ..ui.format import short
+
+_DEFAULT = "alias"  # the namespace of an alias that names none
+
+
+@command(
+    "title",
+    examples=["palaver title @", "palaver title @ 'Fix the build'", "palaver title 9fK2xQ --clear"],
+    keys={"session": "its id", "title": "its title now, or null"},
+)
+@session_argument()
+@click.argument("text", required=False)
+@click.option("--clear", is_flag=True, help="Take the title away; the first words stand for it then.")
+def title(call: Call, session: str, text: str | None, clear: bool) -> None:
+    """Print a session's title, or set it.
+
+    Without TEXT it is printed. Two sessions may have the same title; to name one for good, give it an alias."""
+    if text is not None and clear:
+        _refuse("give it a title or clear it, not both")
+    if text is not None and not text.strip():
+        _refuse("an empty title is no title: --clear takes it away")
+    _, found = call.session(session, readonly=text is None and not clear)
+    if text is None and not clear:
+        now = found.title
+        call.done({"session": found.id, "title": now}, "no title" if now is None else now)
+        return
+    found.title = text
+    said = f"{short(found.id)} has no title now" if clear else f"{short(found.id)} is called {text!r} now"
+    call.done({"session": found.id, "title": text}, said)
+
+
+@command(
+    "alias",
+    examples=[
+        "palaver alias @",
+        "palaver alias @ the-build",
+        "palaver alias 9fK2xQ T-17 --namespace ticket",
+        "palaver alias @ the-build --remove",
+    ],
+    keys={
+        "session": "its id",
+        "aliases[]": "what names it now, with:",
+        "  namespace": "alias, unless it was said otherwise",
+        "  name": "unique in its namespace",
+    },
+)
+@session_argument()
+@click.argument("name", required=False)
+@click.option("--namespace", metavar="TEXT", help="Whose names these are; the same name may be in several.")
+@click.option("--remove", is_flag=True, help="Take the alias away.")
+def alias(call: Call, session: str, name: str | None, namespace: str | None, remove: bool) -> None:
+    """List a session's aliases, or add or remove one.
+
+    An alias names one session, in its namespace; commands take it wherever a session is named. Without NAME they are
+    listed."""
+    if name is None and remove:
+        _refuse("say which alias to remove")
+    if name == resolve.LATEST:
+        _refuse("@ is the latest session, always; choose another name")
+    _, found = call.session(session, readonly=name is None)
+    if name is not None and remove:
+        _remove(found, name, _DEFAULT if namespace is None else namespace)
+    elif name is not None:
+        found.alias(name, _DEFAULT if namespace is None else namespace)
+    _list(call, found, namespace if name is None else None)
+
+
+def _remove(session: Session, name: str, namespace: str) -> None:
+    try:
+        session.unalias(name, namespace)
+    except SessionNotFound:
+        where = short(session.id)
+        said = f"{name!r} is no {namespace} of session {where}; `palaver alias {where}` lists what is"
+        raise Stop(UNKNOWN, said, "NoAlias") from None
+
+
+def _list(call: Call, session: Session, namespace: str | None) -> None:
+    listed = [(space, name) for space, name in session.aliases() if namespace in (None, space)]
+    if call.json:
+        called = [{"namespace": space, "name": name} for space, name in listed]
+        call.screen.json({"session": session.id, "aliases": called})
+        return
+    for space, name in listed:
+        call.screen.say(call.screen.sanitized(f"{space}  {name}"))
+    if not listed:
+        call.screen.say("no aliases")
+
+
+def _refuse(sentence: str) -> NoReturn:
+    raise Stop(USAGE, sentence, "Usage")

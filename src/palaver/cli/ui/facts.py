@@ -1,0 +1,108 @@
+"""What is known of a session and of a turn, beside what was said in them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from palaver import SessionInfo, TurnInfo
+from palaver.model import USAGE_KEYS
+
+from .blocks import Labelled
+from .format import count, dollars
+from .outline import outline
+from .screen import Screen
+from .wrap import wrap
+
+PromptText = Callable[[str], str | None]
+_DIGEST = 12  # characters by which a system prompt is known
+
+
+def model_id(model: object) -> str:
+    """A model without its provider, for a list."""
+    name = model.get("model_id") if isinstance(model, dict) else None
+    return name if isinstance(name, str) else ""
+
+
+def model_name(model: object) -> str:
+    """As people write it: provider/model, and a variant behind it."""
+    if not isinstance(model, dict):
+        return ""
+    name = "/".join(str(model[key]) for key in ("provider_id", "model_id") if model.get(key))
+    return f"{name} {model['variant']}" if model.get("variant") else name
+
+
+def print_session(screen: Screen, info: SessionInfo) -> None:
+    """Under the heading of a session: your own id, which model, how much, and whether somebody is expected."""
+    facts = [info.app_id or "", model_name(info.model), count(info.turns, "turn"), *_used(info)]
+    facts += [f"{info.waiting:,} waiting" if info.waiting else "", f"{info.live:,} live" if info.live else ""]
+    for line in wrap(screen.sanitized(", ".join(filter(None, facts))), screen.width):
+        screen.say(screen.paint(line, "dim"))
+
+
+def _used(info: SessionInfo | TurnInfo) -> list[str]:
+    """Another program may have written anything into the columns of a session: what is no number is not told."""
+    tokens = sum(number for number in info.usage.counts() if type(number) is int)
+    cost = info.cost_usd if type(info.cost_usd) in (int, float) else 0
+    return [count(tokens, "token") if tokens else "", dollars(cost) if cost else ""]
+
+
+# ---------------------------------------------------------------- turns
+
+
+def turn_blocks(screen: Screen, turn: TurnInfo, prompt: PromptText, *, detail: bool = False) -> Iterator[Labelled]:
+    """How it ended, what it used, what was in force. `detail`: tokens by kind, rules, the whole prompt."""
+    for label, text in _facts(turn, prompt, detail):
+        if text:
+            style = "red" if label in ("error:", "aborted:") else "dim"
+            yield Labelled(label, screen.sanitized(text, lines=True), style, words="" if style == "red" else "dim")
+
+
+def _facts(turn: TurnInfo, prompt: PromptText, detail: bool) -> Iterator[tuple[str, str]]:
+    finish = f"finish {turn.finish}" if turn.finish else ""
+    told = detail or turn.error or turn.abort_reason or turn.status == "completed"
+    status = "" if told else turn.status
+    yield "", ", ".join(filter(None, [status, turn.agent or "", model_name(turn.model), *_used(turn), finish]))
+    if detail:
+        yield "tokens:", _kinds(turn)
+    if turn.error:
+        yield "error:", ": ".join(filter(None, (turn.error.code, turn.error.message))) or "of something untold"
+    yield "aborted:", turn.abort_reason or ""
+    yield "trigger:", _one_line(turn.trigger)
+    yield "tools:", _tools(turn)
+    yield "prompt:", _prompt(turn.system_prompt, prompt, detail)
+    if detail:
+        yield "granted:", "\n".join(map(_rule, turn.permissions_granted))
+    yield "used:", ", ".join(map(str, turn.permissions_used))
+
+
+def _kinds(turn: TurnInfo) -> str:
+    kinds = zip(USAGE_KEYS, turn.usage.counts(), strict=True)
+    return ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in kinds if number)
+
+
+def _tools(turn: TurnInfo) -> str:
+    names = ", ".join(map(str, turn.tools)) if turn.tools else "none" if turn.tools == [] else ""
+    return ": ".join(filter(None, (turn.toolset, names)))
+
+
+def _prompt(digest: str | None, text_of: PromptText, detail: bool) -> str:
+    """The beginning of its digest, and what it says."""
+    if digest is None:
+        return ""
+    text = (text_of(digest) or "").strip()
+    if detail and "\n" in text:
+        return f"{digest[:_DIGEST]}\n{text}"
+    first, _, more = text.partition("\n")
+    return f"{digest[:_DIGEST]} {first}{' …' if more else ''}"
+
+
+def _rule(rule: Any) -> str:
+    """A permission, a pattern and an action, as `palaver permit` lists them."""
+    if not isinstance(rule, dict):
+        return outline(rule)
+    return " ".join(str(rule[key]) for key in ("action", "permission", "pattern") if rule.get(key)) or outline(rule)
+
+
+def _one_line(value: dict[str, Any] | None) -> str:
+    return ", ".join(outline(value).split("\n")) if value else ""

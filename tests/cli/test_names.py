@@ -1,0 +1,82 @@
+"""`palaver title` and `palaver alias`: what a session is called, read and changed from the command line."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import palaver
+
+from .run import Cli
+
+
+def test_a_title_is_printed(cli: Cli) -> None:
+    assert cli.ok("title", "ticket-7") == "Fix the build\n"
+    assert set(cli.json("title", "ticket-7")) == {"session", "title"}
+    assert cli.json("title", "ticket-7")["title"] == "Fix the build"
+
+
+def test_a_title_is_set_and_taken_away(cli: Cli) -> None:
+    assert "is called 'The flag' now" in cli.ok("title", "ticket-7", "The flag")
+    assert cli.ok("title", "The flag") == "The flag\n"
+    assert "has no title now" in cli.ok("title", "ticket-7", "--clear")
+    assert cli.json("title", "ticket-7")["title"] is None
+    assert cli.ok("title", "ticket-7") == "no title\n"
+    assert cli.json("title", "ticket-7", "Again")["title"] == "Again"
+
+
+def test_a_title_that_cannot_be_is_refused_and_the_old_one_stays(cli: Cli) -> None:
+    assert "--clear takes it away" in cli.refused("title", "ticket-7", "  ", code=2)
+    assert "not both" in cli.refused("title", "ticket-7", "New", "--clear", code=2)
+    assert "control characters" in cli.refused("title", "ticket-7", "a\x1b[2J", code=2)
+    assert "1,001 characters" in cli.refused("title", "ticket-7", "x" * 1_001, code=2)
+    cli.refused("title", "nobody", "New", code=3)
+    assert cli.ok("title", "ticket-7") == "Fix the build\n"
+
+
+def test_a_title_of_another_program_cannot_act_on_the_terminal(attacked: Path, tmp_path: Path) -> None:
+    said = Cli(tmp_path, attacked).ok("title", "@")
+    assert said.startswith("title") and "\x1b" not in said and "\u202e" not in said
+
+
+def test_aliases_are_listed_added_and_removed(cli: Cli) -> None:
+    assert cli.ok("alias", "ticket-7") == "alias  the-build\n"
+    assert cli.ok("alias", "ticket-7", "green").splitlines() == ["alias  green", "alias  the-build"]
+    assert cli.json("show", "green")["session"]["title"] == "Fix the build"
+    said = cli.json("alias", "ticket-7", "T-17", "--namespace", "ticket")["aliases"]
+    assert {"namespace": "ticket", "name": "T-17"} in said and len(said) == 3
+    assert cli.ok("alias", "ticket-7", "--namespace", "ticket") == "ticket  T-17\n"
+    assert "green" not in cli.ok("alias", "green", "green", "--remove")
+    cli.refused("show", "green", code=3)
+    cli.ok("alias", "ticket-7", "T-17", "--namespace", "ticket", "--remove")
+    assert cli.ok("alias", "ticket-7", "the-build", "--remove") == "no aliases\n"
+
+
+def test_an_alias_is_of_one_session(cli: Cli) -> None:
+    fork = cli.json("ls", "--parent", "ticket-7")["sessions"][0]["id"]
+    assert "already names session" in cli.refused("alias", fork, "the-build", code=5)
+    assert cli.ok("alias", fork) == "no aliases\n"
+    assert cli.ok("alias", "ticket-7", "the-build") == "alias  the-build\n"  # the same again changes nothing
+
+
+def test_an_alias_that_cannot_be_is_refused(cli: Cli) -> None:
+    assert "which alias" in cli.refused("alias", "ticket-7", "--remove", code=2)
+    assert "latest session" in cli.refused("alias", "ticket-7", "@", code=2)
+    cli.refused("alias", "ticket-7", "", code=2)
+    cli.refused("alias", "ticket-7", "a\nb", code=2)
+    said = cli.refused("alias", "ticket-7", "red", "--remove", code=3)
+    assert "'red' is no alias of session" in said and "`palaver alias" in said
+    cli.refused("alias", "ticket-7", "the-build", "--namespace", "ticket", "--remove", code=3)
+    assert cli.ok("alias", "ticket-7") == "alias  the-build\n"
+
+
+def test_an_alias_of_one_session_is_not_removed_from_another(cli: Cli) -> None:
+    fork = cli.json("ls", "--parent", "ticket-7")["sessions"][0]["id"]
+    cli.refused("alias", fork, "the-build", "--remove", code=3)
+    with palaver.open(cli.home / "talks.db") as store:
+        assert store.sessions.find("the-build").title == "Fix the build"
+
+
+def test_only_looking_makes_no_store(bare: Cli) -> None:
+    bare.refused("title", "@", code=4)
+    bare.refused("alias", "@", code=4)
+    assert list(bare.home.iterdir()) == []
