@@ -1,4 +1,4 @@
-"""Imports point one way: cli → handles → streaming, exports → core → db → aisdk, permissions → base; so inside core."""
+"""Imports point one way: cli → handles → streaming, exports → core → db → aisdk, search … → base; so inside core."""
 
 from __future__ import annotations
 
@@ -14,7 +14,7 @@ ROOT = Path(palaver.__file__).parent
 LAYERS = [
     {"errors"},
     {"base"},
-    {"model", "aisdk", "keywords", "permissions"},
+    {"model", "aisdk", "keywords", "permissions", "search"},
     {"formats"},
     {"db"},
     {"core"},
@@ -148,7 +148,7 @@ def test_only_the_engine_knows_the_driver() -> None:
 
 def test_values_and_fold_do_no_input_or_output() -> None:
     forbidden = {"os", "socket", "subprocess", "pathlib", "apsw", "sqlite3", "threading"}
-    pure = [name for name in MODULES if name.startswith(("aisdk.", "permissions.", "formats."))]
+    pure = [name for name in MODULES if name.startswith(("aisdk.", "permissions.", "formats.", "search."))]
     for name in ("model", "base.exact_json", "base.arguments", "core.codec", "core.facts", *pure):
         tree = ast.parse(MODULES[name].read_text())
         named = {a.name for n in ast.walk(tree) if isinstance(n, ast.Import) for a in n.names}
