@@ -43,11 +43,12 @@ def watches(store: palaver.Store, monkeypatch: pytest.MonkeyPatch) -> Counter[st
     return counted(monkeypatch, type(store._engine), "watch")
 
 
-def counted(patch: pytest.MonkeyPatch, owner: type, name: str) -> Counter[str]:
+def counted(patch: pytest.MonkeyPatch, owner: type, name: str, of: object = None) -> Counter[str]:
+    """How often a method is called; `of` one object alone: stores of other tests may still look after their turns."""
     calls, really = Counter[str](), getattr(owner, name)
 
     def counting(self: Any) -> Any:
-        calls[name] += 1
+        calls[name] += of is None or self is of
         return really(self)
 
     patch.setattr(owner, name, counting)
@@ -106,7 +107,7 @@ def test_a_hundred_followers_of_an_idle_store_read_nothing(
     crowd = Crowd([session] * MANY)
     are_waiting(store, MANY)
     looks = counted(monkeypatch, Watch, "_version")
-    quiet = counted(monkeypatch, type(store._engine), "read")
+    quiet = counted(monkeypatch, type(store._engine), "read", of=store._engine)
     until(lambda: looks["_version"] >= 20, "the watcher looks at the file's version")
     settled = quiet["read"]
     until(lambda: looks["_version"] >= 40, "and again")
