@@ -7,6 +7,8 @@ from typing import Any
 
 import pytest
 
+import palaver
+
 from ..tools.puppet import Crew
 from .history import History
 from .killing import judge, run
@@ -34,9 +36,13 @@ def wrong(cases: list[dict[str, Any]]) -> dict[int, list[str]]:
 
 
 def test_killed_before_every_write_of_a_short_life_nothing_is_lost(tmp_path: Path) -> None:
-    cases = killed_everywhere(tmp_path, "short")
+    """In a store that is there: killed while it is made is `first`, at length, and tests/migrations/test_interrupted."""
+    empty = tmp_path / "empty"
+    empty.mkdir()
+    palaver.open(empty / "s.db").close()
+    cases = killed_everywhere(tmp_path, "short", empty)
     assert wrong(cases) == {}
-    assert History(cases[0]["acks"]).acknowledged("open") == []
+    assert History(cases[0]["acks"]).acknowledged("seal") == []
     assert len(History(cases[-1]["acks"]).acknowledged("seal")) == 1
 
 

@@ -54,7 +54,7 @@ context: kept turns | context: a summary of everything | context: a pruned outpu
 """
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = 60
+EXAMPLES = 30
 LONG = 300
 
 

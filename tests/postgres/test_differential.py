@@ -25,7 +25,7 @@ from .shared import Shared
 from .steps import VERBS, Player, Step
 
 SEED = 20_250_101
-RUNS, LONG, STEPS = 30, 300, 50
+RUNS, LEAST, LONG, STEPS = 30, 12, 300, 50
 REFUSED = """
 HeadConflict TurnSealed TurnWaiting TurnNotFound MessageNotFound SessionNotFound SessionArchived SessionDeleted ChunkGap
 ChunkError AliasTaken BadValue Refused NothingToUndo UsageConflict QueueConflict MessageCancelled MessageFired NotOnPath
@@ -103,7 +103,8 @@ def told(where: str, here: str, there: str) -> None:
 def test_three_engines_tell_the_same_at_every_step_and_end_with_the_same_rows(database: str, tmp_path: Path) -> None:
     seed, reached = first_seed(SEED), Counter[str]()
     for number in range(RUNS):
-        reached += run(database, tmp_path, seed + number)
+        if number < LEAST or missed(reached):
+            reached += run(database, tmp_path, seed + number)
     if "PALAVER_SEED" not in os.environ:  # another seed may come across less
         assert missed(reached) == []
 
