@@ -442,7 +442,7 @@ def _media_type(source: str | bytes) -> str:
     """What a URL says of itself."""
     from mimetypes import guess_type
 
-    found = guess_type(source)[0] if isinstance(source, str) else None
+    found, _ = guess_type(source) if isinstance(source, str) else (None, None)
     if found is None:
         raise BadValue("say what kind of file it is, such as media_type='image/png'")
     return found
