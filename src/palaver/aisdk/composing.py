@@ -64,6 +64,16 @@ def data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode()}"
 
 
+def media_type(source: str | bytes) -> str:
+    """What a URL says of itself."""
+    from mimetypes import guess_type
+
+    found, _ = guess_type(source) if isinstance(source, str) else (None, None)
+    if found is None:
+        raise BadValue("say what kind of file it is, such as media_type='image/png'")
+    return found
+
+
 def _before_more(fold: Fold) -> list[Chunk]:
     """What the model says after a tool's result comes of another call of it: another step. Texts that are open end."""
     ends = _close(fold)
