@@ -22,13 +22,14 @@ from datetime import datetime
 from types import TracebackType
 from typing import Any, Generic, Literal, Unpack
 
-from .aisdk.budget import Context, Count
+from .aisdk.budget import Context
 from .awaited.iterating import AsyncPage, Following, Listing
 from .db.engine import Database
 from .keywords import (
     ClaimKeywords,
     CommitKeywords,
     CompactKeywords,
+    Count,
     EnqueueKeywords,
     FactKeywords,
     MessageLike,
@@ -233,22 +234,14 @@ class AsyncSession(Async):
     def permissions(self) -> AsyncSessionRules:
         """The session's own rules: add, remove, list, evaluate."""
     async def context(
-        self,
-        *,
-        system: str | None = None,
-        max_tokens: int | None = None,
-        count: Callable[[dict[str, Any]], int] | None = None,
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
     ) -> Context:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
         turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself. With
         `max_tokens`, what fits, newest first: `.left_out` says how many messages do not, `.compaction_due` when to
         compact. `count` tells how many tokens a UIMessage is; without it that is estimated."""
     async def model_messages(
-        self,
-        *,
-        system: str | None = None,
-        max_tokens: int | None = None,
-        count: Callable[[dict[str, Any]], int] | None = None,
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
     ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
     async def compact(

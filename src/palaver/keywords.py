@@ -9,7 +9,7 @@ verb passes them on the same way:
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any, Literal, TypedDict
 
 from .base.exact_json import Raw
@@ -25,6 +25,10 @@ Relation = Literal["spawn", "continue", "import"]
 
 ModelLike = str | Mapping[str, Any]
 """Which model: "provider/model", or {"provider_id": …, "model_id": …, "variant"?: …}."""
+
+
+Count = Callable[[dict[str, Any]], int]
+"""What tells how many tokens a UIMessage is."""
 
 
 class EngineKeywords(TypedDict, total=False):

@@ -36,6 +36,12 @@ class OpenTurns:
     def __contains__(self, turn: object) -> bool:
         return turn in self._turns.values()
 
+    def write_out(self, session_id: str, turn_id: str | None) -> None:
+        """What is held back of a turn, or of all of a session, is on disk then."""
+        for turn in self:
+            if turn.session_id == session_id and turn_id in (None, turn.id) and turn.status == "streaming":
+                turn.flush()
+
     def get(self, turn_id: str) -> Turn | None:
         return self._turns.get(turn_id)
 

@@ -63,9 +63,8 @@ def _file(path: str, space: str | None, chosen: dict[str, Any]) -> Engine:
     if space is not None:
         raise BadValue("a file is one space by itself; leave `space` out")
     if "://" in path:
-        raise BadValue(
-            f"{path.partition('://')[0]}:// stores are not supported; give a path, ':memory:' or postgresql://"
-        )
+        scheme, _, _ = path.partition("://")
+        raise BadValue(f"{scheme}:// stores are not supported; give a path, ':memory:' or postgresql://")
     path = path if path == ":memory:" else filesystem.locate(path)
     if chosen.pop("readonly", False):
         return ReadOnlyDatabase(path, timeout=chosen.get("timeout", 30.0))

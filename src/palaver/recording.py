@@ -66,7 +66,7 @@ class Recording(Generic[C]):
     def __iter__(self) -> Iterator[C]:
         try:
             while (found := self._next()) is not None:
-                yield found[0]
+                yield from found
         finally:
             with self._news:
                 self._listening = False

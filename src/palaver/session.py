@@ -14,10 +14,10 @@ from msgspec import UNSET
 
 import palaver  # handles that are loaded when they are needed: `palaver.Turn` in a signature loads nothing
 
+from . import marks
 from .base import arguments, exact_json
-from .base.clock import monotonic
-from .base.exact_json import LONGEST_KEY, check_column, check_name, check_title, size_of
-from .core import read, session_facts, verbs
+from .base.exact_json import check_title
+from .core import read, verbs
 from .core.head_cache import FastPathMissed
 from .core.read.transcript import Message
 from .core.runtime import Runtime
@@ -27,6 +27,7 @@ from .keywords import (
     ClaimKeywords,
     CommitKeywords,
     CompactKeywords,
+    Count,
     EnqueueKeywords,
     MessageLike,
     MessagesLike,
@@ -34,12 +35,9 @@ from .keywords import (
     UpdateKeywords,
 )
 from .model import Event, Line, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
-from .watcher import News
 
 if TYPE_CHECKING:
-    from .core.read.windows import Asked
-    from .core.turn.message_input import NewMessage
-    from .core.turn.options import TurnOptions
+    from .core.verbs.begin import NewTurn
 
 StoredMessage = Message
 MessageMark = str | dict[str, Any] | StoredMessage | None
@@ -145,8 +143,8 @@ class Session:
         """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
         before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
         are after something."""
-        asked = _asked(before, after, limit)
-        if asked is None:
+        asked = marks.asked(before, after, limit)
+        if asked.is_all:
             return Window(self._read(read.transcript.read_ui))
         found = self._read(read.pages.messages, asked)
         return Window(read.transcript.as_ui(found), found.before, found.after)
@@ -163,49 +161,40 @@ class Session:
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> str | WindowText:
         """The same as JSON text, every stored byte as it was given; a part of it is a text with cursors."""
-        asked = _asked(before, after, limit)
-        found = self._read(read.pages.messages, asked) if asked else Window(self._read(read.transcript.read))
+        asked = marks.asked(before, after, limit)
+        found = Window(self._read(read.transcript.read)) if asked.is_all else self._read(read.pages.messages, asked)
         text = bytes(read.transcript.as_json(found)).decode()
-        return text if asked is None else WindowText(text, found.before, found.after)
+        return text if asked.is_all else WindowText(text, found.before, found.after)
 
     def transcript(
-        self,
-        turn: str | None = None,
-        before: MessageMark = None,
-        after: MessageMark = None,
-        limit: int | None = None,
+        self, turn: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> Window[StoredMessage]:
         """The messages with their times, turns and texts as stored; with `turn`, those on the way to it."""
         arguments.text_or_none("turn", turn)
-        asked = _asked(before, after, limit)
-        if asked is None:
+        asked = marks.asked(before, after, limit)
+        if asked.is_all:
             return Window(self._read(read.transcript.read_to, turn))
         return self._read(read.pages.messages, asked, turn)
 
     def parts(
-        self,
-        type: str | None = None,
-        before: MessageMark = None,
-        after: MessageMark = None,
-        limit: int | None = None,
+        self, type: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> Window[dict[str, Any]]:
         """The parts of the messages, or those of a type, one by one: `message_id`, `turn_id`, `index`, `type`, `data`.
         What is before or after a message is before or after all its parts."""
         arguments.text_or_none("type", type)
-        return self._read(read.pages.parts, _asked(before, after, limit) or read.windows.ALL, type)
+        return self._read(read.pages.parts, marks.asked(before, after, limit), type)
 
     def snapshot(self, turn: str | None = None) -> tuple[list[StoredMessage], int]:
         """The transcript, and the number of the newest event in it: read on with `events(after=…)`. As for `revision`,
         what others left is put on the path first."""
         self._settle()
         with self._store.db.read() as tx:
-            return read.transcript.read_to(tx, self.id, arguments.text_or_none("turn", turn)), read.events.newest(
-                tx, self.id
-            )
+            messages = read.transcript.read_to(tx, self.id, arguments.text_or_none("turn", turn))
+            return messages, read.events.newest(tx, self.id)
 
     def at(self, when: datetime | int) -> Moment:
         """The session as its head stood at a time (a datetime, or epoch ms)."""
-        stamp = _stamp(when)
+        stamp = marks.stamp(when)
         head = self._read(read.turns.head_at, stamp)
         return Moment(self._store, head.turn_id, head.revision, stamp)
 
@@ -213,7 +202,7 @@ class Session:
         self, before: int | str | Line | None = None, after: int | str | Line | None = None, limit: int | None = None
     ) -> Window[Line]:
         """Every move of the head, oldest first; or a part of them, by their numbers."""
-        return self._read(read.events.history, _asked(before, after, limit) or read.windows.ALL)
+        return self._read(read.events.history, marks.asked(before, after, limit))
 
     def cursor(self) -> int:
         """The number of the newest event: where `follow(after=…)` begins if nothing of before is wanted."""
@@ -229,23 +218,8 @@ class Session:
         than what was trimmed gets one `reset` (read `snapshot()` again), then what follows it. It ends when nothing
         came for `timeout` seconds."""
         arguments.seconds("timeout", timeout)
-        return self._follow(self.cursor() if after is None else arguments.whole("after", after), timeout)
-
-    def _follow(self, cursor: int, timeout: float | None) -> Iterator[Event]:
-        with News(self._store._watcher, self.id) as news:
-            quiet_since = monotonic()
-            while True:
-                found = self._read(read.events.since, cursor, 1_000)
-                for event in found:
-                    cursor = event.seq
-                    yield event
-                if found:
-                    quiet_since = monotonic()
-                    continue
-                left = None if timeout is None else timeout - (monotonic() - quiet_since)
-                if left is not None and left <= 0:
-                    return
-                news.wait(left)
+        cursor = self.cursor() if after is None else arguments.whole("after", after)
+        return self._store._watcher.follow(self.id, cursor, timeout)
 
     def path(
         self,
@@ -254,7 +228,7 @@ class Session:
         limit: int | None = None,
     ) -> Window[TurnInfo]:
         """The turns from the root to the head."""
-        return self._read(read.turns.on_path, _asked(before, after, limit) or read.windows.ALL)
+        return self._read(read.turns.on_path, marks.asked(before, after, limit))
 
     def tree(
         self,
@@ -263,7 +237,7 @@ class Session:
         limit: int | None = None,
     ) -> Window[TurnInfo]:
         """Every turn this session knows, strays and other branches too; parents before children."""
-        return self._read(read.turns.tree, _asked(before, after, limit) or read.windows.ALL)
+        return self._read(read.turns.tree, marks.asked(before, after, limit))
 
     def strays(
         self,
@@ -272,7 +246,7 @@ class Session:
         limit: int | None = None,
     ) -> Window[TurnInfo]:
         """Turns that lost a race or came too late; `fork(at=…)` rescues one."""
-        return self._read(read.turns.strays, _asked(before, after, limit) or read.windows.ALL)
+        return self._read(read.turns.strays, marks.asked(before, after, limit))
 
     def waiting(self) -> list[TurnInfo]:
         """Turns that wait for an approval or a client's tool."""
@@ -315,10 +289,8 @@ class Session:
     ) -> palaver.Turn:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
-        arguments.revision(expected)
-        options, prepared = _prepared(messages, given)
-        new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
-        return self._store._track(self._write(verbs.begin.begin, new))
+        new = verbs.begin.NewTurn.of(messages, expected, given)
+        return self._store._track(self._write(verbs.begin.begin, new.by(self._store._register())))
 
     def commit(
         self,
@@ -333,9 +305,7 @@ class Session:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. `usage` is what it used, as `turn.usage` takes it; `status` is how
         it ended (completed, unless a tool call has no result)."""
-        arguments.revision(expected)
-        options, prepared = _prepared(messages, given)
-        whole = verbs.commit.WholeTurn(prepared, options, expected)
+        whole = verbs.commit.WholeTurn.of(messages, expected, given)
         return self._write(verbs.commit.commit, whole.ended(status).having_used(usage, cost_usd))
 
     def regenerate(
@@ -343,26 +313,18 @@ class Session:
     ) -> palaver.Turn:
         """Answer again: a sibling turn that lists the same question. Without `message`, the last answer, or the last
         question if it has none."""
-        return self._begin_sibling(message, None, expected, given)
+        return self._begin_sibling(message, verbs.begin.NewTurn.of(None, expected, given), editing=False)
 
     def edit(
         self, message: str, content: MessagesLike, expected: int | None = None, **given: Unpack[TurnKeywords]
     ) -> palaver.Turn:
         """Say it differently: a sibling turn with a new row, which the client still knows by the old id."""
-        if content is None or content == []:
-            raise BadValue("an edit needs something to say instead; rewind() takes a message back")
-        return self._begin_sibling(message, content, expected, given)
+        return self._begin_sibling(message, verbs.siblings.edited(content, expected, given), editing=True)
 
-    def _begin_sibling(
-        self, message: str | None, content: MessagesLike, expected: int | None, given: TurnKeywords
-    ) -> palaver.Turn:
-        options, prepared = _prepared(content, given)
+    def _begin_sibling(self, message: str | None, new: NewTurn, *, editing: bool) -> palaver.Turn:
         arguments.text_or_none("message", message)
-        arguments.revision(expected)
-        if len(prepared) > 1:
-            raise BadValue("an edit replaces one message by one message")
-        new = verbs.begin.NewTurn(prepared, options, expected, self._store._register())
-        return self._store._track(self._write(verbs.siblings.begin, message, new, content is not None))
+        new = new.by(self._store._register())
+        return self._store._track(self._write(verbs.siblings.begin, message, new, editing))
 
     def resume(self, turn_id: str) -> palaver.Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
@@ -392,23 +354,14 @@ class Session:
         write, and `turn.stopped` within a second. The ids of the turns that were stopped."""
         arguments.text_or_none("turn_id", turn_id)
         why = exact_json.check_text("reason", reason) or "stopped"
-        for turn in self._store._turns:  # what this process holds back is on disk first
-            if turn.session_id == self.id and turn_id in (None, turn.id) and turn.status == "streaming":
-                turn.flush()
+        self._store._turns.write_out(self.id, turn_id)  # what this process holds back
         return self._write(verbs.stop.stop, turn_id, why)
 
     # ------------------------------------------------------------ the queue
 
     def enqueue(self, message: MessageLike, id: str | None = None, **given: Unpack[EnqueueKeywords]) -> Queued:
         """Send while a turn runs: the message waits its turn. The same id and content again is the same message."""
-        options = verbs.options.TurnOptions(**given)
-        options.refuse_snapshots()
-        prepared = verbs.message_input.prepare(message, options.for_message)
-        if len(prepared) != 1 or prepared[0].role != "user":
-            raise BadValue("a queued message is one message of the user")
-        if id is not None:
-            prepared[0].client_id = check_name("message id", id) or None
-        return self._write(verbs.queue.enqueue, prepared[0], options)
+        return self._write(verbs.queue.enqueue, *verbs.queue.sent(message, id, given))
 
     def queue(self) -> list[Queued]:
         """What waits, first come first."""
@@ -421,10 +374,8 @@ class Session:
         it. Leave its block by an exception before any chunk came, and the message waits again, once."""
         arguments.text_or_none("id", id)
         arguments.revision(expected)
-        options, owner = verbs.options.TurnOptions(**given), self._store._register()
-        if options.trigger is not None:
-            raise BadValue("a trigger belongs to the message: give it to enqueue()")
-        turn = self._write(verbs.queue.claim, id, options, expected, owner)
+        options = verbs.queue.claiming(given)
+        turn = self._write(verbs.queue.claim, id, options, expected, self._store._register())
         return None if turn is None else self._store._track(turn)
 
     def cancel(self, id: str) -> bool:
@@ -441,11 +392,7 @@ class Session:
         return SessionRules(self)
 
     def context(
-        self,
-        *,
-        system: str | None = None,
-        max_tokens: int | None = None,
-        count: Callable[[dict[str, Any]], int] | None = None,
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
     ) -> palaver.Context:
         """What a model should see, as UIMessages: the system prompt (the latest, or this one), the latest summary, the
         turns it kept, and what follows. Open turns are not in it; `turn.context()` is for the turn itself. With
@@ -458,11 +405,7 @@ class Session:
         return budget.fit(found, max_tokens, count)
 
     def model_messages(
-        self,
-        *,
-        system: str | None = None,
-        max_tokens: int | None = None,
-        count: Callable[[dict[str, Any]], int] | None = None,
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
     ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages."""
         from .aisdk.model_messages import convert
@@ -482,12 +425,12 @@ class Session:
         `summarization_output_tokens`, `duration_ms`."""
         arguments.revision(expected)
         said = verbs.compaction.Compaction.of(summary, given)
-        return self._write(verbs.compaction.compact, said, _name_of(keep_from), expected)
+        return self._write(verbs.compaction.compact, said, marks.name_of(keep_from), expected)
 
     def prune(self, before: str | TurnInfo | palaver.Turn | None = None, *, keep: int | None = None) -> int:
         """Tool outputs of the turns before one, or of all but the last few, are not shown to a model again; how many.
         The record stays as it is."""
-        return self._write(verbs.pruning.prune, _name_of(before), keep)
+        return self._write(verbs.pruning.prune, marks.name_of(before), keep)
 
     # ------------------------------------------------------------ moving the head
 
@@ -500,21 +443,18 @@ class Session:
     ) -> Session:
         """A new session that shares everything up to a turn or a message; nothing is copied, unless readers who know
         only the contract must see it whole: `copy=True`."""
-        check_title(title)
-        return Session(self._store, self._write(verbs.create.fork, _name_of(at), title, arguments.flag("copy", copy)))
+        wanted = (marks.name_of(at), check_title(title), arguments.flag("copy", copy))
+        return Session(self._store, self._write(verbs.create.fork, *wanted))
 
     def materialise(self) -> int:
         """Copy the messages that live in other sessions, for readers who know only the contract; how many."""
         return self._write(verbs.create.copy_shared)
 
     def rewind(
-        self,
-        to: str | TurnInfo | palaver.Turn | dict[str, Any],
-        expected: int | None = None,
-        reason: str | None = None,
+        self, to: str | TurnInfo | palaver.Turn | dict[str, Any], expected: int | None = None, reason: str | None = None
     ) -> None:
         """Back to a turn, or to right after a message. Nothing is lost: undo() returns."""
-        wanted = _name_of(to)
+        wanted = marks.name_of(to)
         exact_json.check_text("reason", reason)
         if wanted is None:
             raise BadValue("rewind needs a turn or a message to go back to")
@@ -529,7 +469,7 @@ class Session:
 
     def move(self, to: str | TurnInfo | palaver.Turn | None, expected: int, reason: str | None = None) -> None:
         """Point the head at any sealed turn of this session's tree, if it is still at revision `expected`."""
-        wanted, why = _name_of(to), exact_json.check_text("reason", reason)
+        wanted, why = marks.name_of(to), exact_json.check_text("reason", reason)
         self._write(verbs.moves.move, wanted, arguments.revision(expected), why)
 
     # ------------------------------------------------------------ life
@@ -537,11 +477,7 @@ class Session:
     def update(self, *, facts: Mapping[str, str | None] | None = None, **given: Unpack[UpdateKeywords]) -> None:
         """Change what it belongs to: `project`, `user` … and other `facts`; those that are None are taken away. Also
         its `workspace` and its `model`."""
-        arguments.options("update", given, UpdateKeywords.__annotations__)
-        named = {name: value for name, value in given.items() if name in session_facts.NAMES}
-        check_workspace(given.get("workspace"))
-        changes = verbs.lifecycle.Changes.of(session_facts.given("update", named, facts), given)
-        self._write(verbs.lifecycle.update, changes)
+        self._write(verbs.lifecycle.update, verbs.lifecycle.Changes.of(facts, given))
 
     def archive(self) -> None:
         """Read-only, and out of lists. Turns already open may finish."""
@@ -600,11 +536,7 @@ class Session:
     def alias(self, name: str, namespace: str = "alias", *, turn: str | None = None, reason: str | None = None) -> None:
         """A unique name for this session (or for one of its turns). AliasTaken: another session is found by it, by its
         id or an alias in whatever namespace."""
-        check_name("name", arguments.text("name", name))
-        check_name("namespace", arguments.text("namespace", namespace))
-        arguments.text_or_none("turn", turn)
-        exact_json.check_text("reason", reason)
-        self._write(verbs.names.add_alias, name, namespace, turn, reason)
+        self._write(verbs.names.add_alias, verbs.names.Alias(name, namespace, turn, reason).checked())
 
     def unalias(self, name: str, namespace: str = "alias") -> None:
         self._write(verbs.names.remove_alias, arguments.text("name", name), arguments.text("namespace", namespace))
@@ -630,52 +562,3 @@ class Moment:
     def messages(self) -> list[dict[str, Any]]:
         with self._store.db.read() as tx:
             return read.transcript.as_ui(read.transcript.read_path(tx, self.turn_id))
-
-
-def _prepared(messages: MessagesLike, given: TurnKeywords | CommitKeywords) -> tuple[TurnOptions, list[NewMessage]]:
-    """What a caller gave for a turn: its options, and its messages as the rows they will be."""
-    options = verbs.options.TurnOptions(**given) if given else verbs.options.PLAIN
-    return options, verbs.message_input.prepare(messages, options.for_message if given else None)
-
-
-def check_workspace(given: str | None) -> None:
-    check_column("workspace", given)
-    if given is not None and size_of(given) > LONGEST_KEY:
-        raise BadValue(f"workspace has {size_of(given):,} bytes; {LONGEST_KEY:,} are the most")
-
-
-def _stamp(when: datetime | int) -> int:
-    """A time in epoch milliseconds."""
-    if not isinstance(when, datetime):
-        if type(when) is not int or abs(when) > arguments.LARGEST:
-            raise BadValue(
-                f"a time is a datetime, or epoch milliseconds as a whole number, not {arguments.shown(when)}"
-            )
-        return when
-    try:
-        return round(when.timestamp() * 1000)
-    except (OverflowError, ValueError):  # a time without a zone, at the first or last day there is
-        raise BadValue(f"{when} is no time that this machine knows; give it with a time zone") from None
-
-
-def _asked(before: Any, after: Any, limit: int | None) -> Asked | None:
-    """Which part of a list a caller wants; None: all of it."""
-    if before is None and after is None and limit is None:
-        return None
-    return read.windows.asked(_mark(before), _mark(after), limit)
-
-
-def _mark(place: Any) -> str | int | None:
-    """An id, a cursor or a number, given as such, or as what was read."""
-    if isinstance(place, StoredMessage):
-        return place.id
-    return place.seq if isinstance(place, Line) else place if type(place) is int else _name_of(place)
-
-
-def _name_of(place: str | TurnInfo | palaver.Turn | dict[str, Any] | None) -> str | None:
-    """The id of a turn or a message, given as such, or as what was read."""
-    if place is None or isinstance(place, str):
-        return place
-    from .turn import name_of
-
-    return name_of(place)

@@ -8,14 +8,14 @@ from typing import Any, Unpack
 
 import palaver
 
-from .base import arguments, exact_json
-from .base.exact_json import check_column, check_name, check_title
-from .core import metadata, session_facts, verbs
+from .base import arguments
+from .base.exact_json import check_column
+from .core import session_facts, verbs
 from .core.read import find_session, session_list, sessions
 from .errors import BadValue, SessionNotFound
 from .keywords import FactKeywords, Relation
 from .model import Page, SessionInfo, TurnInfo
-from .session import Session, check_workspace
+from .session import Session
 
 _OPTIONS = "workspace model title metadata parent relation tool_call_id facts"  # of a new session
 _PAGE = 50  # sessions that are read at once
@@ -47,11 +47,11 @@ class Sessions:
         relation="continue": it goes on where the parent was split, "import": it was brought in. `id` may be the
         application's own. `project`, `user` … and `facts` say what it belongs to; what a sub-agent has from its parent
         can be taken away by None."""
-        new = _new(agent, workspace, model, title, metadata, parent, relation, tool_call_id)
-        new["given_facts"] = session_facts.given("create", named, facts, _OPTIONS + " id")
+        told = session_facts.given("create", named, facts, _OPTIONS + " id")
+        given = (agent, workspace, model, title, metadata, _id_of(parent), relation, tool_call_id)
+        new = verbs.create.NewSession(*given, told).checked()
         with self._store.db.write(hard=True) as tx:
-            session_id = verbs.create.create(tx, **new, session_id=id)
-        return Session(self._store, session_id)
+            return Session(self._store, verbs.create.create(tx, new, id))
 
     def get_or_create(
         self,
@@ -70,15 +70,15 @@ class Sessions:
     ) -> Session:
         """The session with this id, ours or the application's; made with the rest if there is none yet. Of many who ask
         at once, one makes it. SessionDeleted if it was deleted, AliasTaken if the id is an alias of another."""
-        new = _new(agent, workspace, model, title, metadata, parent, relation, tool_call_id)
-        new["given_facts"] = session_facts.given("get_or_create", named, facts, _OPTIONS)
+        told = session_facts.given("get_or_create", named, facts, _OPTIONS)
+        given = (agent, workspace, model, title, metadata, _id_of(parent), relation, tool_call_id)
+        new = verbs.create.NewSession(*given, told).checked()
         with self._store.db.read() as tx:
             found = find_session.by_id(tx, arguments.text("id", id))
         if found is not None:  # mostly: nobody waits for a lock
             return Session(self._store, found)
         with self._store.db.write(hard=True) as tx:
-            session_id = verbs.create.get_or_create(tx, id, new)
-        return Session(self._store, session_id)
+            return Session(self._store, verbs.create.get_or_create(tx, id, new))
 
     def get(self, session_id: str, *, deleted: bool = False) -> Session:
         """The session with this id, ours or the one given to create(); SessionNotFound if none, or it was deleted."""
@@ -152,35 +152,6 @@ class Sessions:
         return iter(self.list(order="created"))
 
 
-def _new(
-    agent: str,
-    workspace: str | None,
-    model: Any,
-    title: str | None,
-    metadata: dict[str, Any] | None,
-    parent: Session | str | None,
-    relation: str | None,
-    tool_call_id: str | None,
-) -> dict[str, Any]:
-    """What a caller gave for a new session, looked at."""
-    if not check_name("agent", agent):
-        raise BadValue("agent is the name of who talks; it cannot be empty")
-    check_title(title)
-    check_name("tool_call_id", tool_call_id)
-    check_workspace(workspace)
-    parent_id = _id_of(parent)
-    return {
-        "agent": agent,
-        "workspace": workspace,
-        "model": model,
-        "title": title,
-        "metadata_text": _metadata(metadata),
-        "parent": parent_id,
-        "parent_call": tool_call_id,
-        "relation": verbs.create.relation_of(relation, parent_id),
-    }
-
-
 def _id_of(session: Session | str | None) -> str | None:
     return session.id if isinstance(session, Session) else arguments.text_or_none("parent", session)
 
@@ -191,10 +162,3 @@ def _asked_for(facts: session_facts.Facts) -> builtins.list[tuple[str, str]]:
     if len(asked) > session_facts.MOST_IN_A_LIST:
         raise BadValue(f"a list is by at most {session_facts.MOST_IN_A_LIST} facts, not {len(asked)}")
     return asked
-
-
-def _metadata(given: dict[str, Any] | None) -> str:
-    text = metadata.as_given(given)
-    if '"deleted_at"' in text and "deleted_at" in exact_json.parse(text):
-        raise BadValue("session metadata key 'deleted_at' belongs to the store; leave it out")
-    return text

@@ -52,3 +52,11 @@ class ToolCall:
         the answer, on what `session.resume(turn.id)` gives, in any process."""
         chunk = {"type": "tool-approval-request", "toolCallId": self.id, "approvalId": ids.mint("apr_")}
         self._turn._answer(self.id, chunk)
+
+
+def of_part(turn: palaver.Turn, part: dict[str, Any]) -> ToolCall:
+    """A call as the message has it."""
+    approval = part.get("approval")
+    approved = approval.get("approved") if isinstance(approval, dict) else None
+    name = part["toolName"] if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
+    return ToolCall(turn, part["toolCallId"], name, part.get("input"), approved)

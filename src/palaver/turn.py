@@ -8,11 +8,11 @@ from __future__ import annotations
 import os
 import threading
 import weakref
-from collections.abc import Callable, Iterable, Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable, Mapping
 from types import TracebackType
-from typing import Any, Literal, Unpack
+from typing import Any, Unpack
 
+from . import marks, tool_call
 from .aisdk import budget, chunks, composing, model_messages, token_usage
 from .aisdk.folding import MISSING
 from .base import arguments, exact_json, ids
@@ -22,7 +22,7 @@ from .core.turn.open_turn import OpenTurn
 from .core.verbs import results
 from .core.verbs.compaction import Compaction
 from .errors import BadValue, HeadConflict, PalaverError, Refused
-from .keywords import CompactKeywords, ModelLike
+from .keywords import CompactKeywords, Count, ModelLike
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
 from .streaming.recorder import Offer, Recorder
@@ -198,7 +198,7 @@ class Turn:
         """A file that the model made: its bytes, or its address (a URL)."""
         if not isinstance(source, str | bytes):
             raise BadValue(f"a file is its bytes or its URL, not {arguments.shown(source)}")
-        media_type = arguments.text_or_none("media_type", media_type) or _media_type(source)
+        media_type = arguments.text_or_none("media_type", media_type) or composing.media_type(source)
         url = composing.data_url(source, media_type) if isinstance(source, bytes) else source
         self._speak(composing.file, url, media_type)
 
@@ -215,7 +215,7 @@ class Turn:
         turn after a resume."""
         with self._lock:
             found = self._fresh().fold.unresolved()
-        return [_call_of(self, {key: _plain(value) for key, value in part.items()}) for part in found]
+        return [tool_call.of_part(self, {key: _plain(value) for key, value in part.items()}) for part in found]
 
     def _answer(self, call_id: str, chunk: composing.Chunk) -> None:
         """The answer to a call, once."""
@@ -299,7 +299,7 @@ class Turn:
             changes.note_permission(self._recorder, permission)
 
     def context(
-        self, *, system: str | None = None, max_tokens: int | None = None, count: budget.Count | None = None
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
     ) -> budget.Context:
         """What a model should see to go on with this turn: what is before it, and what it has so far; with
         `max_tokens`, what fits (see `session.context`)."""
@@ -310,7 +310,7 @@ class Turn:
         return budget.fit(found, max_tokens, count)
 
     def model_messages(
-        self, *, system: str | None = None, max_tokens: int | None = None, count: budget.Count | None = None
+        self, *, system: str | None = None, max_tokens: int | None = None, count: Count | None = None
     ) -> list[dict[str, Any]]:
         """The same as the AI SDK's model messages: what an agent's loop gives its model, again after each tool."""
         return model_messages.convert(self.context(system=system, max_tokens=max_tokens, count=count))
@@ -320,7 +320,7 @@ class Turn:
     ) -> Turn:
         """Compact while the turn runs: it is sealed at its last finished step, the summary follows, and the turn that
         is returned goes on from there; all of it or nothing. Takes what `session.compact` takes."""
-        said, where = Compaction.of(summary, given), name_of(keep_from)
+        said, where = Compaction.of(summary, given), marks.name_of(keep_from)
         with self._lock:
             recorder = changes.compact(self._recorder, self._runtime, said, where)
             self._end()
@@ -351,7 +351,7 @@ class Turn:
     def abort(self, reason: str | None = None) -> None:
         """End the turn with what it has; open tool calls are closed as interrupted."""
         arguments.text_or_none("reason", reason)
-        with self._lock, self._saying("abort_reason", reason):
+        with self._lock, changes.saying(self._recorder, "abort_reason", reason):
             self.seal("aborted")
 
     def fail(self, message: str, code: str | None = None) -> None:
@@ -361,23 +361,8 @@ class Turn:
             said["code"] = exact_json.check_column("code", arguments.text("code", code))
         with self._lock:
             self._recorder.make_ready(waiting=True)
-            with self._saying("error", said):
+            with changes.saying(self._recorder, "error", said):
                 self.seal("failed")
-
-    @contextmanager
-    def _saying(self, name: Literal["abort_reason", "error"], said: Any) -> Iterator[None]:
-        """A fact of how the turn ends; if it does not end after all, it is not said."""
-        before = self._state.facts.get(name)
-        if said is not None:
-            self._state.facts[name] = said
-        try:
-            yield
-        except BaseException:
-            if said is not None and self._state.status not in SEALED:
-                self._state.facts.pop(name, None)
-                if before is not None:
-                    self._state.facts[name] = before
-            raise
 
     def _end(self) -> None:
         if self._on_end:
@@ -430,37 +415,8 @@ def _why(error: BaseException) -> str:
         return type(error).__name__
 
 
-def _call_of(turn: Turn, part: dict[str, Any]) -> ToolCall:
-    """A call as the message has it."""
-    approval = part.get("approval")
-    approved = approval.get("approved") if isinstance(approval, dict) else None
-    name = part["toolName"] if part["type"] == "dynamic-tool" else part["type"].removeprefix("tool-")
-    return ToolCall(turn, part["toolCallId"], name, part.get("input"), approved)
-
-
-def _media_type(source: str | bytes) -> str:
-    """What a URL says of itself."""
-    from mimetypes import guess_type
-
-    found = guess_type(source)[0] if isinstance(source, str) else None
-    if found is None:
-        raise BadValue("say what kind of file it is, such as media_type='image/png'")
-    return found
-
-
 def _plain(value: Any) -> Any:
     return exact_json.parse(exact_json.dump(value))
-
-
-def name_of(place: str | TurnInfo | Turn | dict[str, Any] | None) -> str | None:
-    """The id of a turn or a message, given as such, or as what was read."""
-    if place is None or isinstance(place, str):
-        return place
-    if isinstance(place, TurnInfo | Turn):
-        return place.id
-    if isinstance(place, dict) and isinstance(place.get("id"), str):
-        return str(place["id"])
-    raise BadValue(f"a place is the id of a turn or a message, not {type(place).__name__}")
 
 
 def _after_fork() -> None:

@@ -9,14 +9,17 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Callable, Collection
+from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 
+from .base.clock import monotonic
 from .core.read import events
 from .db.engine import Database, Watch
 from .errors import PalaverError, StoreClosed
 from .maintenance import say
+from .model import Event
 
+_PAGE = 1_000  # events that are read at once
 _TICK = 1.0  # seconds after which a watcher that nobody needs any more ends
 _AGAIN = 0.25  # seconds between two looks of each follower while there is no watch
 _PATIENCE = 5.0  # seconds that `end` waits for a thread that hangs on a server
@@ -68,6 +71,27 @@ class News(Subscription):
             self._event.clear()
 
 
+class Quiet:
+    """How long nothing came; it is over when that took longer than a follower waits."""
+
+    def __init__(self, timeout: float | None) -> None:
+        self._timeout = timeout
+        self._since = monotonic()
+
+    def begin(self) -> None:
+        self._since = monotonic()
+
+    @property
+    def left(self) -> float | None:
+        """Seconds; None: for ever."""
+        return None if self._timeout is None else self._timeout - (monotonic() - self._since)
+
+    @property
+    def is_over(self) -> bool:
+        left = self.left
+        return left is not None and left <= 0
+
+
 class Watcher:
     """Safe to share between threads. A forked child has no such thread: what it inherits of this does nothing."""
 
@@ -94,6 +118,27 @@ class Watcher:
         if os.getpid() == self._pid:
             with self._guard:
                 self._followers.pop(follower, None)
+
+    def since(self, session_id: str, cursor: int) -> list[Event]:
+        """What came after a cursor, as much as is read at once."""
+        with self._db.read() as tx:
+            return events.since(tx, session_id, cursor, _PAGE)
+
+    def follow(self, session_id: str, cursor: int, timeout: float | None) -> Iterator[Event]:
+        """For a thread: events as they come, until nothing came for so long."""
+        quiet = Quiet(timeout)
+        with News(self, session_id) as news:
+            while True:
+                found = self.since(session_id, cursor)
+                for event in found:
+                    cursor = event.seq
+                    yield event
+                if found:
+                    quiet.begin()
+                elif quiet.is_over:
+                    return
+                else:
+                    news.wait(quiet.left)
 
     def end(self) -> None:
         """Stop watching, and give back the connection."""

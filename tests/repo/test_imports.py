@@ -32,6 +32,7 @@ LAYERS = [
             "awaited",
             "copying",
             "directory",
+            "marks",
         ),
         *("opening", "open_turns", "liveness", "jobs", "maintenance", "watcher", "__init__"),
     },

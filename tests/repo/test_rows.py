@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import ast
 import re
 from pathlib import Path
 
@@ -15,6 +14,8 @@ from palaver.core.rows import Select
 from palaver.core.upkeep import records
 from palaver.db import schema
 from palaver.db.queries import Q
+
+from .tuples import House, counted
 
 RENAMED: dict[str | None, str] = {"index": "place"}  # a tuple has an `index` of its own
 SELECTS = {name: value for name, value in (vars(rows) | vars(records)).items() if isinstance(value, Select)}
@@ -64,74 +65,55 @@ def test_a_statement_that_is_named_twice_is_seen() -> None:
 
 # ---------------------------------------------------------------- nobody counts columns
 
-READERS = {"one", "all", "all_values", "query", "fetchone", "fetchall", "execute"}
+ROOT = Path(palaver.__file__).parent
+SOURCES = {path: path.read_text() for path in sorted(ROOT.rglob("*.py")) if path.parent.name != "testing"}
 
 
-def is_read(node: ast.AST) -> bool:
-    """A call that answers rows, or an expression in which one is."""
-    calls = (each.func for each in ast.walk(node) if isinstance(each, ast.Call))
-    return any(isinstance(func, ast.Attribute) and func.attr in READERS for func in calls)
+def test_no_column_and_no_field_is_read_by_its_number() -> None:
+    house = House((path.stem, source) for path, source in SOURCES.items())
+    found = {str(path.relative_to(ROOT)): counted(source, house, path.stem) for path, source in SOURCES.items()}
+    assert {path: places for path, places in found.items() if places} == {}
 
 
-def rows_in(scope: ast.AST) -> set[str]:
-    """The names that stand for rows, or lists of them, in a function."""
-    found: set[str] = set()
-    for _ in range(3):  # a row of rows of rows
-        for node in ast.walk(scope):
-            if isinstance(node, ast.Assign):
-                target, value = node.targets[0], node.value
-            elif isinstance(node, ast.For | ast.comprehension):
-                target, value = node.target, node.iter
-            elif isinstance(node, ast.NamedExpr):
-                target, value = node.target, node.value
-            else:
-                continue
-            mentioned = {each.id for each in ast.walk(value) if isinstance(each, ast.Name)}
-            is_typed = any(
-                isinstance(each, ast.Attribute) and ast.unparse(each.value) in ("rows", "records")
-                for each in ast.walk(value)
-            )
-            if isinstance(target, ast.Name) and not is_typed and (is_read(value) or _is_same(value, found & mentioned)):
-                found.add(target.id)
-    return found
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(tx):\n    row = tx.one(Q.x)\n    return row[3]",
+        "def f(tx):\n    return [each[0] for each in tx.all(Q.x)]",
+        "def f(tx):\n    return (tx.one(Q.x) or ('',))[0]",
+        "def f(tx):\n    return tx.all(Q.x)[0][1]",
+        "def f(tx):\n    row = rows.head.one(tx)\n    return row[-1]",
+        "def f(tx):\n    if row := tx.one(Q.x):\n        return lambda: row[1]",
+        "def f(row: Row):\n    return row[1]\nRow = tuple[Any, ...]",
+        "def f(row: HeadRow | None):\n    return row[1]\nclass HeadRow(NamedTuple):\n    id: str",
+        "def f(found: list[HeadRow]):\n    return found[0][1]\nclass HeadRow(NamedTuple):\n    id: str",
+        "def f(x):\n    return pair(x)[1]\ndef pair(x) -> tuple[str, int]: ...",
+        "def f(x):\n    return [one[1] for one in pairs(x)]\ndef pairs(x) -> Iterator[tuple[str, int]]: ...",
+        "def f(x):\n    return sorted(pairs(x), key=lambda one: one[1])\ndef pairs(x) -> list[tuple[str, int]]: ...",
+        "class A:\n    def __init__(self):\n        self.pair: tuple[str, int] = ('', 0)\n"
+        "    def f(self):\n        return self.pair[1]",
+        "class A:\n    pairs: dict[str, tuple[str, int]]\n    def f(self):\n        return self.pairs['x'][1]",
+        "class A:\n    part: Item | None\ndef f(a):\n    return a.part[1]\nItem = tuple[str, int]",
+        "def f(given: tuple[str, tuple[int, int]]):\n    name, span = given\n    return span[0]",
+        "def f(url):\n    return url.partition('#')[2]",
+        "def f(x):\n    found = PATTERN.match(x)\n    return found[1]",
+        "def f(x):\n    return PATTERN.sub(lambda found: found[2], x)",
+    ],
+)
+def test_a_column_or_a_field_that_is_read_by_its_number_is_seen(source: str) -> None:
+    assert len(counted(source)) == 1
 
 
-def _is_same(value: ast.AST, rows: set[str]) -> bool:
-    """A name for rows by itself, or one of them by its place in the list."""
-    if isinstance(value, ast.Subscript):
-        value = value.value
-    return isinstance(value, ast.Name) and value.id in rows
-
-
-def _is_number(index: ast.AST) -> bool:
-    return isinstance(index, ast.Constant) and type(index.value) is int
-
-
-def _is_row(value: ast.AST, names: set[str]) -> bool:
-    return is_read(value) or (isinstance(value, ast.Name) and value.id in names)
-
-
-def counted(source: str) -> list[str]:
-    """The places where a column is read by its number."""
-    found = []
-    for scope in ast.walk(ast.parse(source)):
-        if not isinstance(scope, ast.FunctionDef | ast.AsyncFunctionDef | ast.Lambda):
-            continue
-        names = rows_in(scope)
-        for node in ast.walk(scope):
-            if isinstance(node, ast.Subscript) and _is_number(node.slice) and _is_row(node.value, names):
-                found.append(ast.unparse(node))
-    return sorted(set(found))
-
-
-def test_no_column_is_read_by_its_number() -> None:
-    root = Path(palaver.__file__).parent
-    found = {str(path.relative_to(root)): counted(path.read_text()) for path in sorted(root.rglob("*.py"))}
-    assert {path: places for path, places in found.items() if places and not path.startswith("testing")} == {}
-
-
-def test_a_column_that_is_read_by_its_number_is_seen() -> None:
-    assert counted("def f(tx):\n    row = tx.one(Q.x)\n    return row[3]") == ["row[3]"]
-    assert counted("def f(tx):\n    return [each[0] for each in tx.all(Q.x)]") == ["each[0]"]
-    assert counted("def f(tx):\n    return (tx.one(Q.x) or ('',))[0]") == ["(tx.one(Q.x) or ('',))[0]"]
-    assert counted("def f(tx):\n    a, b = tx.one(Q.x)\n    return a") == []
+@pytest.mark.parametrize(
+    "source",
+    [
+        "def f(tx):\n    a, b = tx.one(Q.x)\n    return a",
+        "def f(tx):\n    page = tx.all(Q.x)\n    return page[-1]",
+        "def f(row: HeadRow):\n    return row.id\nclass HeadRow(NamedTuple):\n    id: str",
+        "def f(words: tuple[str, ...]):\n    return words[0]",
+        "def f(line: str):\n    return line.split(' ')[0]\ndef split(x) -> tuple[str, str]: ...",
+        "def f(x):\n    found = PATTERN.match(x)\n    return found['name'] or found[0]",
+    ],
+)
+def test_what_is_read_by_name_and_what_is_a_list_of_things_is_left_alone(source: str) -> None:
+    assert counted(source) == []

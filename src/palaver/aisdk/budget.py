@@ -7,16 +7,16 @@ question stays, and of the answer the newest steps. A tool call and its result a
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Iterable
 from itertools import takewhile
 from typing import Any
 
 from ..base import arguments, exact_json
 from ..errors import ContextTooLarge
+from ..keywords import Count
 from .parts import is_tool
 
 Message = dict[str, Any]
-Count = Callable[[Message], int]
 
 DUE = 0.8  # of the budget: from here on a compaction is due
 _BYTES = 3  # of text to a token: what English, code and JSON need at most, and Chinese about

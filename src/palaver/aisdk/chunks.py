@@ -86,8 +86,15 @@ _NEEDED: dict[str, tuple[str, ...]] = {
 # ---------------------------------------------------------------- coming in
 
 
-def parse(given: Mapping[str, Any] | str | bytes) -> tuple[dict[str, Any], str]:
-    """A chunk as (its fields, its JSON text). Text stays verbatim; containers become `Raw`, so that
+class Item(NamedTuple):
+    """A chunk, read and as text."""
+
+    chunk: dict[str, Any]
+    text: str
+
+
+def parse(given: Mapping[str, Any] | str | bytes) -> Item:
+    """A chunk as its fields and its JSON text. Text stays verbatim; containers become `Raw`, so that
     they too stay verbatim and nothing is shared with the caller."""
     if type(given) is dict:
         chunk, text = _from_values(given)
@@ -98,7 +105,7 @@ def parse(given: Mapping[str, Any] | str | bytes) -> tuple[dict[str, Any], str]:
     else:
         raise ChunkError(f"a chunk is a JSON object, not {type(given).__name__}")
     check_shape(chunk)
-    return chunk, text
+    return Item(chunk, text)
 
 
 def check_shape(chunk: Mapping[str, Any]) -> None:

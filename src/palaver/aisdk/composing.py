@@ -18,9 +18,9 @@ Chunk = dict[str, Any]
 
 def say(fold: Fold, kind: str, delta: str) -> list[Chunk]:
     """More text or reasoning: in the part that is open, if the newest is one of that kind; else in a new one."""
-    opened = fold.open_texts()
-    if opened and fold.is_last(*opened[-1]) and opened[-1][0] == kind:
-        return [{"type": f"{kind}-delta", "id": opened[-1][1], "delta": delta}]
+    for opened, name in fold.open_texts():
+        if opened == kind and fold.is_last(opened, name):
+            return [{"type": f"{kind}-delta", "id": name, "delta": delta}]
     before = _before_more(fold)
     name = f"{kind}-{len(fold.parts) + len(before)}"  # no other part of the message began there
     return [*before, {"type": f"{kind}-start", "id": name}, {"type": f"{kind}-delta", "id": name, "delta": delta}]
@@ -62,6 +62,16 @@ def stop(fold: Fold) -> list[Chunk]:
 
 def data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode()}"
+
+
+def media_type(source: str | bytes) -> str:
+    """What a URL says of itself."""
+    from mimetypes import guess_type
+
+    found, _ = guess_type(source) if isinstance(source, str) else (None, None)
+    if found is None:
+        raise BadValue("say what kind of file it is, such as media_type='image/png'")
+    return found
 
 
 def _before_more(fold: Fold) -> list[Chunk]:

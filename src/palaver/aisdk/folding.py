@@ -12,7 +12,7 @@ by their index, and ids are only looked up by the SDK's own rules.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 
@@ -38,6 +38,13 @@ def fold(chunks: Iterable[Mapping[str, Any] | str | bytes], message: Mapping[str
     return plain_message(state.message())
 
 
+class Ended(NamedTuple):
+    """How a stream said that it ended: failed or aborted, and why."""
+
+    status: str
+    reason: str | None
+
+
 class Fold:
     """The reducer's state for one assistant message."""
 
@@ -55,7 +62,7 @@ class Fold:
         self.metadata: Any = MISSING
         self.finish_reason: str | None = None
         self.in_step = self.finished = False
-        self.ended: tuple[str, str | None] | None = None  # how the stream said it ended: failed or aborted, and why
+        self.ended: Ended | None = None  # as the stream said
         self._frame: dict[str, Any] = {}  # keys of an adopted message that we do not know
         self._open: dict[str, dict[str, int]] = {"text": {}, "reasoning": {}}  # chunk id -> part
         self._texts, self._reasonings = self._open["text"], self._open["reasoning"]
@@ -187,10 +194,10 @@ class Fold:
             self.finish_reason = chunk["finishReason"]
 
     def _on_abort(self, chunk: Chunk) -> None:
-        self.ended = ("aborted", _text_or_none(chunk.get("reason")))
+        self.ended = Ended("aborted", _text_or_none(chunk.get("reason")))
 
     def _on_error(self, chunk: Chunk) -> None:
-        self.ended = ("failed", chunk["errorText"])
+        self.ended = Ended("failed", chunk["errorText"])
 
     def _on_metadata(self, chunk: Chunk) -> None:
         self.metadata = self._merged(self.metadata, chunk)
@@ -683,7 +690,7 @@ def _readable(state: Fold, given: Mapping[str, Any] | str | bytes) -> Chunk:
         if isinstance(given, Mapping):
             chunks.check_shape(given)
             return given
-        return chunks.parse(given)[0]
+        return chunks.parse(given).chunk
     except ChunkError as error:
         raise state._refusal(error.reason, error.chunk_type, None) from None
 

@@ -7,10 +7,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from functools import partial
 from typing import Any
 
-from ..base.clock import monotonic
 from ..model import Event, Page, SessionInfo
 from ..session import Session
-from ..watcher import Subscription
+from ..watcher import Quiet, Subscription
 from .crew import Lane
 
 
@@ -51,23 +50,21 @@ class Following:
 
 async def _events(session: Session, lane: Lane, cursor: int, timeout: float | None) -> AsyncGenerator[Event, None]:
     """It knows nothing of who iterates, so that it ends when that one is forgotten."""
-    news, quiet_since = asyncio.Event(), monotonic()
+    news, quiet, watcher = asyncio.Event(), Quiet(timeout), session._store._watcher
     wake = partial(asyncio.get_running_loop().call_soon_threadsafe, news.set)
-    with Subscription(session._store._watcher, session.id, wake) as subscription:
+    with Subscription(watcher, session.id, wake) as subscription:
         while True:
             news.clear()
-            found = await lane.run(partial(_all, session, cursor))
+            found = await lane.run(partial(watcher.since, session.id, cursor))
             for event in found:
                 cursor = event.seq
                 yield event
             if found:
-                quiet_since = monotonic()
-                continue
-            left = None if timeout is None else timeout - (monotonic() - quiet_since)
-            if left is not None and left <= 0:
+                quiet.begin()
+            elif quiet.is_over:
                 return
-            if not subscription.begin():
-                await _until(news, left)
+            elif not subscription.begin():
+                await _until(news, quiet.left)
 
 
 async def _until(news: asyncio.Event, seconds: float | None) -> None:
@@ -76,10 +73,6 @@ async def _until(news: asyncio.Event, seconds: float | None) -> None:
             await news.wait()
     except TimeoutError:
         pass
-
-
-def _all(session: Session, cursor: int) -> list[Event]:
-    return list(session.follow(cursor, timeout=0))
 
 
 Fetch = Callable[[str | None], Awaitable[Page]]

@@ -151,6 +151,12 @@ def check_title(value: str | None) -> str | None:
     return value
 
 
+def check_workspace(value: str | None) -> str | None:
+    if value is not None and check_column("workspace", value) and size_of(value) > LONGEST_KEY:
+        raise BadValue(f"workspace has {size_of(value):,} bytes; {LONGEST_KEY:,} are the most")
+    return value
+
+
 def fits_title(value: str) -> bool:
     return len(value) <= LONGEST_TITLE and size_of(value) <= LONGEST_KEY
 

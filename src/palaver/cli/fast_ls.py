@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _VALUES = {"-s": "store", "--store": "store", "-n": "limit", "--limit": "limit", "--agent": "agent"}
 _FLAGS = {"-a": "archived", "--all": "archived", "--waiting": "waiting"}
 _MOST = 10_000
-_PLAIN_MODEL = re.compile(r'\{"provider_id":"[^"\\]*","model_id":"([^"\\]*)"(?:,"variant":"[^"\\]*")?\}')
+_PLAIN_MODEL = re.compile(r'\{"provider_id":"[^"\\]*","model_id":"(?P<name>[^"\\]*)"(?:,"variant":"[^"\\]*")?\}')
 
 
 def run(args: list[str]) -> int | None:
@@ -103,7 +103,7 @@ def _model(text: Any) -> str:
     """The name of a model, as it is mostly written; for any other way JSON has to be loaded."""
     plain = _PLAIN_MODEL.fullmatch(text) if isinstance(text, str) else None
     if plain or not text or text == "{}":
-        return plain[1] if plain else ""
+        return plain["name"] if plain else ""
     from palaver.core import damage
 
     from .ui.facts import model_id

@@ -38,7 +38,9 @@ def locate(given: str | None, space: str | None = None) -> tuple[str, str | None
         if space is not None:
             raise Stop(USAGE, "a file is one space by itself; leave --space out", "Usage")
         return os.path.expanduser(url), None
-    if url.partition("://")[2].partition("/")[0].count("@") > 1:
+    _, _, behind = url.partition("://")
+    authority, _, _ = behind.partition("/")
+    if authority.count("@") > 1:
         raise Stop(USAGE, "an @ in a password is written %40 in an address", "Usage")
     url, named = split(url)
     if named is not None and space is not None and named != space:

@@ -98,8 +98,8 @@ def _near(store: Store, name: str, recent: list[SessionInfo]) -> list[Named]:
     inside = [one for one in by_name if len(name) > 2 and name.lower() in one]
     found: dict[str, Named] = {}
     for one in inside or _close(name.lower(), by_name):
-        for named in by_name[one]:
-            found.setdefault(named[1].id, named)
+        for known_as, info in by_name[one]:
+            found.setdefault(info.id, (known_as, info))
     return list(found.values())
 
 

@@ -65,7 +65,8 @@ def _only(store: Store, name: str, found: list[SessionInfo]) -> Session:
         from .near import listed
 
         raise Stop(UNKNOWN, f"{name!r} names more than one session: {listed(found)}", "AmbiguousName")
-    return store.sessions.get(found[0].id, deleted=found[0].deleted_at is not None)
+    [one] = found
+    return store.sessions.get(one.id, deleted=one.deleted_at is not None)
 
 
 def match(store: Store, name: str, *, deleted: bool = False) -> list[SessionInfo]:
@@ -91,10 +92,10 @@ def target(store: Store, name: str) -> Target:
 def place_of(name: str) -> Place | None:
     """`NAME@{4}~2` taken apart; None if nothing but a name is there."""
     found = _PLACE.fullmatch(name)
-    if found is None or (found[2] is None and found[3] is None):
+    session, revision, back = found.groups() if found else (name, None, None)
+    if revision is None and back is None:
         return None
-    back = 0 if found[3] is None else int(found[3] or 1)
-    return Place(found[1] or LATEST, None if found[2] is None else int(found[2]), back)
+    return Place(session or LATEST, None if revision is None else int(revision), 0 if back is None else int(back or 1))
 
 
 def turn_at(session: Session, place: Place) -> TurnInfo:
@@ -136,7 +137,8 @@ def turn_or_message(session: Session, name: str) -> str:
         return name
     found = [one for one in dict.fromkeys([*turns, *messages]) if fits(one, name)]
     if len(found) == 1:
-        return found[0]
+        [one] = found
+        return one
     if found:
         listed = ", ".join(found[:5])
         raise Stop(UNKNOWN, f"{name!r} names more than one turn or message: {listed}", "AmbiguousName")

@@ -54,19 +54,25 @@ def mend(tx: Tx, head: Head) -> Head:
     return move(tx, taken, to, kind="recover", reason=f"turn {head.turn_id} is not there")
 
 
+class Origin(NamedTuple):
+    """Where a session comes from: how, and from which session, turn and tool call."""
+
+    relation: str
+    session_id: str | None = None
+    turn_id: str | None = None
+    call_id: str | None = None
+
+
 def create(
     tx: Tx,
     session_id: str,
+    origin: Origin,
     *,
     now: int,
     kind: str,
     reason: str | None,
     turn_id: str | None = None,
     last_at: int = 0,
-    relation: str = "root",
-    origin: str | None = None,
-    origin_turn: str | None = None,
-    origin_call: str | None = None,
     title: str | None = None,
     preview: str | None = None,
 ) -> None:
@@ -78,10 +84,10 @@ def create(
         revision=0,
         event_seq=1,
         last_at=last_at,
-        relation=relation,
-        origin=origin,
-        origin_turn=origin_turn,
-        origin_call=origin_call,
+        relation=origin.relation,
+        origin=origin.session_id,
+        origin_turn=origin.turn_id,
+        origin_call=origin.call_id,
         title=title,
         preview=preview,
     )
@@ -221,4 +227,4 @@ def _make_head(tx: Tx, session_id: str) -> None:
     made = rows.session_made.one(tx, session=session_id)
     if made is None:
         raise SessionNotFound(session_id)
-    create(tx, session_id, now=made.created_at, kind="create", reason=f"agent {made.agent}", relation="import")
+    create(tx, session_id, Origin("import"), now=made.created_at, kind="create", reason=f"agent {made.agent}")

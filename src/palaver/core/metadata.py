@@ -8,7 +8,7 @@ exactly them.
 from __future__ import annotations
 
 import re
-from typing import Any
+from typing import Any, NamedTuple
 
 from ..base import exact_json
 from ..errors import BadValue, ReservedKey
@@ -50,14 +50,22 @@ def _is_object(text: Any) -> bool:
     return type(text) is str and text.rstrip().endswith("}") and text.lstrip().startswith("{")
 
 
-def _cut(text: str, pattern: re.Pattern[str]) -> tuple[str, str | None]:
+class _Cut(NamedTuple):
+    """A text without one of our keys, and what the key said; None: it was not there."""
+
+    rest: str
+    value: str | None
+
+
+def _cut(text: str, pattern: re.Pattern[str]) -> _Cut:
     if not _is_object(text):
-        return text, None
+        return _Cut(text, None)
     brace = text.rindex("}")
     found = pattern.search(text, 0, brace)
     if found is None:
-        return text, None
-    return text[: found.start()] + text[brace:], found[0].partition(":")[2]
+        return _Cut(text, None)
+    _, _, value = found[0].partition(":")
+    return _Cut(text[: found.start()] + text[brace:], value)
 
 
 def hide(text: str, at: int) -> str:
@@ -65,20 +73,20 @@ def hide(text: str, at: int) -> str:
 
 
 def unhide(text: str) -> str:
-    return _cut(text, _STAMP["hidden_at"])[0]
+    return _cut(text, _STAMP["hidden_at"]).rest
 
 
 def unqueue(text: str) -> str:
-    return _cut(text, _STAMP["queued_at"])[0]
+    return _cut(text, _STAMP["queued_at"]).rest
 
 
 def is_queued(text: str) -> bool:
-    return _is_object(text) and '"queued_at"' in text and _cut(text, _STAMP["queued_at"])[1] is not None
+    return _is_object(text) and '"queued_at"' in text and _cut(text, _STAMP["queued_at"]).value is not None
 
 
 def hidden_stamp(text: str) -> int | None:
     """When one of our rows was hidden; None if it is visible."""
-    found = _cut(text, _STAMP["hidden_at"])[1]
+    found = _cut(text, _STAMP["hidden_at"]).value
     return int(found) if found else None
 
 
@@ -103,15 +111,15 @@ def add_owned(given: str, *, usage: str | None, hidden_at: int | None) -> str:
 def strip_owned(text: str, *, usage_told: bool) -> str:
     """The caller's bytes again."""
     for key in OWNED:
-        text = _cut(text, _STAMP[key])[0]
-    return _cut(text, _USAGE)[0] if usage_told else text
+        text = _cut(text, _STAMP[key]).rest
+    return _cut(text, _USAGE).rest if usage_told else text
 
 
 def reported_usage(text: str) -> str | None:
     """The usage that we added, as text."""
     for key in OWNED:
-        text = _cut(text, _STAMP[key])[0]
-    return _cut(text, _USAGE)[1]
+        text = _cut(text, _STAMP[key]).rest
+    return _cut(text, _USAGE).value
 
 
 def view(text: str) -> str:
@@ -119,5 +127,5 @@ def view(text: str) -> str:
     if '_at"' not in text:
         return text
     for key in OWNED:
-        text = _cut(text, _STAMP[key])[0]
+        text = _cut(text, _STAMP[key]).rest
     return text

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
 
 _FOLDER = os.path.join(os.path.dirname(__file__), "sql", "queries")
 _HEADER = re.compile(r"^-- (name|snippet): (\w+)\s*$", re.MULTILINE)
-_ENGINE = re.compile(r"-- (sqlite|postgres): *(.*)")
+_ENGINE = re.compile(r"-- (?P<engine>sqlite|postgres): *(?P<line>.*)")
 _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _COMMENT = re.compile(r"--[^\n]*")
 _SHARED = re.compile(r"\{(\w+)(?: (\w+))?\}")
@@ -61,10 +61,10 @@ def of_engine(engine: str, body: str) -> str:
     lines, is_its = [], True
     for line in body.splitlines():
         mark = _ENGINE.match(line)
-        if mark and not mark[2]:
-            is_its = mark[1] == engine
-        elif mark and mark[1] == engine:
-            lines.append(mark[2])
+        if mark and not mark["line"]:
+            is_its = mark["engine"] == engine
+        elif mark and mark["engine"] == engine:
+            lines.append(mark["line"])
         elif is_its:
             lines.append(line)
     return " ".join(_COMMENT.sub("", "\n".join(lines)).split()).rstrip("; ")
@@ -118,7 +118,8 @@ def _named(source: str) -> Iterator[tuple[str, str, str]]:
     """(name or snippet, what it is called, text as written), in the order of a file."""
     headers = list(_HEADER.finditer(source))
     for header, following in zip(headers, [*headers[1:], None], strict=True):
-        yield header[1], header[2], source[header.end() : following.start() if following else len(source)]
+        kind, name = header.groups()
+        yield kind, name, source[header.end() : following.start() if following else len(source)]
 
 
 def _of_table(word: str, name: str) -> str:

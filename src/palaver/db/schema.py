@@ -18,7 +18,7 @@ _CREATE = re.compile(r"CREATE (TABLE|INDEX|VIEW) (\w+)\s*(?:ON (\w+) )?(.*)", re
 _LIST = re.compile(r"\((.*)\)\s*([^()]*)$", re.DOTALL)
 _COMMA = re.compile(r",(?![^()]*\))")  # not one inside brackets
 _REFERS = re.compile(r"REFERENCES (\w+) \((\w+)\)(?: ON DELETE (\w+))?")
-_DEFAULT = re.compile(r"DEFAULT (\S+)")
+_DEFAULT = re.compile(r"DEFAULT (?P<value>\S+)")
 
 
 class Reference(NamedTuple):
@@ -103,7 +103,8 @@ def _created(statement: str) -> Table | Index | View:
         return View(name, statement)
     listed = _LIST.match(rest) if kind == "TABLE" else re.match(r"\(([^)]*)\)\s*(.*)", rest, re.DOTALL)
     assert listed, statement
-    items, tail = [item.strip() for item in _COMMA.split(listed[1])], listed[2]
+    inside, tail = listed.groups()
+    items = [item.strip() for item in _COMMA.split(inside)]
     if kind == "INDEX":
         return Index(name, statement, table, tuple(_bare(item) for item in items), _condition(tail))
     return _table(name, statement, items)
@@ -133,7 +134,7 @@ def _column(item: str, shared: list[str]) -> Column:
         definition,
         is_key,
         "NOT NULL" in definition,
-        default[1] if default else None,
+        default["value"] if default else None,
         Reference(*refers.groups()) if refers else None,
     )
 

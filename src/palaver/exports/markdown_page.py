@@ -154,8 +154,9 @@ def prose(text: str) -> str:
             out.append(_harmless(lines[at]) + "\n")
             at += 1
             continue
-        end = _end_of_fence(lines, at + 1, opening[1])
-        out.append(_fenced("\n".join(lines[at + 1 : end]), opening[2].strip()) + "\n")
+        fence, language = opening.groups()
+        end = _end_of_fence(lines, at + 1, fence)
+        out.append(_fenced("\n".join(lines[at + 1 : end]), language.strip()) + "\n")
         at = end + 1
     return "".join(out)
 
@@ -169,9 +170,14 @@ def _end_of_fence(lines: list[str], at: int, fence: str) -> int:
 
 def _harmless(line: str) -> str:
     line = _escaped(line)
-    line = _HEADING.sub(lambda m: f"{m[1]}{'#' * min(6, len(m[2]) + 2)}", line, count=1) if "#" in line else line
+    line = _HEADING.sub(_lower, line, count=1) if "#" in line else line
     line = _UNDERLINE.sub(r"\1\\\2", line, count=1)
     return _LINK.sub(r"\\]", line).replace("![", "\\!\\[")
+
+
+def _lower(heading: re.Match[str]) -> str:
+    indent, marks = heading.groups()
+    return f"{indent}{'#' * min(6, len(marks) + 2)}"
 
 
 def _escaped(text: str) -> str:

@@ -9,7 +9,7 @@ from urllib.parse import unquote_to_bytes
 
 from .conversation import Part
 
-_DATA_URL = re.compile(r"data:([^,;]*)([^,]*),(.*)", re.DOTALL | re.IGNORECASE)
+_DATA_URL = re.compile(r"data:(?P<type>[^,;]*)(?P<more>[^,]*),(?P<data>.*)", re.DOTALL | re.IGNORECASE)
 UNKNOWN = "application/octet-stream"
 
 
@@ -35,7 +35,7 @@ def is_web(url: str) -> bool:
 def media_type(url: str, default: str = UNKNOWN) -> str:
     """Of a data URL; of any other, the default."""
     found = _DATA_URL.fullmatch(url)
-    return found[1] if found and found[1] else default
+    return found["type"] if found and found["type"] else default
 
 
 def base64(url: str) -> str | None:
@@ -43,9 +43,9 @@ def base64(url: str) -> str | None:
     found = _DATA_URL.fullmatch(url)
     if found is None:
         return None
-    if found[2].lower().endswith(";base64"):
-        return found[3]
-    return b64encode(unquote_to_bytes(found[3])).decode()
+    if found["more"].lower().endswith(";base64"):
+        return found["data"]
+    return b64encode(unquote_to_bytes(found["data"])).decode()
 
 
 def text(url: str) -> str | None:
@@ -64,7 +64,10 @@ def text_url(media_type: str, content: str) -> str:
 def name(part: Part) -> str:
     """A file's name, for an API that wants one."""
     given = part.get("filename")
-    return given if isinstance(given, str) and given else f"file.{part['mediaType'].rpartition('/')[2]}"
+    if isinstance(given, str) and given:
+        return given
+    _, _, kind = part["mediaType"].rpartition("/")
+    return f"file.{kind}"
 
 
 def stand_in(part: Part) -> str:

@@ -84,9 +84,10 @@ def _behind(command: Command, budget: Budget, depth: int) -> Iterator[Command]:
         yield command
     if not command.words:
         return
-    name = command.words[0].rpartition("/")[2].lower()  # there are file systems where RM is rm
-    if name and name != command.words[0]:
-        command = command._replace(words=[name, *command.words[1:]])
+    first, *others = command.words
+    _, _, name = first.lower().rpartition("/")  # there are file systems where RM is rm
+    if name and name != first:
+        command = command._replace(words=[name, *others])
         yield command
     for inner in _run_by(name, command, budget):
         budget.spend()
@@ -111,7 +112,8 @@ def _run_by(name: str, command: Command, budget: Budget) -> Iterator[Command]:
         yield from _read("".join(_operands(command, 1)), budget)
     elif name == "alias":
         for word in _operands(command):
-            yield from _read(word.partition("=")[2], budget)
+            _, _, meaning = word.partition("=")
+            yield from _read(meaning, budget)
 
 
 def _read(text: str, budget: Budget) -> Iterator[Command]:

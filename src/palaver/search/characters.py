@@ -213,10 +213,11 @@ def _joins(character: str) -> bool:
 
 def _ranges(codes: Iterable[int]) -> str:
     """The inside of a character class, from code points in order."""
-    found: list[list[int]] = []
+    found: list[tuple[int, int]] = []
     for code in codes:
-        if found and code == found[-1][1] + 1:
-            found[-1][1] = code
+        first, last = found[-1] if found else (code, code)
+        if code == last + 1:
+            found[-1] = first, code
         else:
-            found.append([code, code])
+            found.append((code, code))
     return "".join(f"\\U{first:08x}-\\U{last:08x}" for first, last in found)

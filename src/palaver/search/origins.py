@@ -53,11 +53,16 @@ class Origins:
 
     def place(self, start: int, end: int) -> tuple[int, int]:
         """What characters of the text the folded ones from start to end come from."""
-        return self._origin(start)[0], self._origin(max(start, end - 1))[1]
+        first, _ = self._origin(start)
+        _, last = self._origin(max(start, end - 1))
+        return first, last
 
     def start(self, at: int) -> int:
         """Where in the text a folded character begins; its end for the end."""
-        return self._origin(at)[0] if at < len(self.folded) else len(self.text)
+        if at >= len(self.folded):
+            return len(self.text)
+        first, _ = self._origin(at)
+        return first
 
     @cached_property
     def _folded_blocks(self) -> list[str]:

@@ -36,8 +36,8 @@ FLAGS = {("is", "error"), ("has", "file")}
 _QUOTES = '"“”„'
 _SPACE = re.compile(r"\s*")
 _OPERATOR = re.compile(rf"(?P<operator>AND|OR|NOT)(?=[\s(){_QUOTES}]|\Z)|(?P<dash>-)(?:(?=[^\s=>|)-])|(?=\s|\Z))")
-_FIELD = re.compile(rf"({'|'.join(FIELDS)}|is|has):", re.IGNORECASE)
-_PHRASE = re.compile(rf"[{_QUOTES}]([^{_QUOTES}]*)[{_QUOTES}](\*?)")
+_FIELD = re.compile(rf"(?P<name>{'|'.join(FIELDS)}|is|has):", re.IGNORECASE)
+_PHRASE = re.compile(rf"[{_QUOTES}](?P<words>[^{_QUOTES}]*)[{_QUOTES}](?P<star>\*?)")
 _EDGE = re.compile(r"[()\s]")
 
 
@@ -184,14 +184,14 @@ class _Reader:
             self._at += 1  # without a partner
             return
         self._at = phrase.end()
-        self._add(phrase[1], bool(phrase[2]))
+        self._add(phrase["words"], bool(phrase["star"]))
 
     def _field(self) -> bool:
         name = _FIELD.match(self._typed, self._at)
         if name is None:
             return False
         start, self._at = self._at, name.end()
-        found = _field_of(name[1].lower(), self._value(), self._now)
+        found = _field_of(name["name"].lower(), self._value(), self._now)
         if found is None:
             self._at = start  # a term like any other
             return False
@@ -203,7 +203,7 @@ class _Reader:
         quoted = _PHRASE.match(self._typed, self._at)
         if quoted:
             self._at = quoted.end()
-            return quoted[1]
+            return quoted["words"]
         return self._chunk().strip(_QUOTES) or None
 
     def _chunk(self) -> str:

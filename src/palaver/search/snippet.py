@@ -112,9 +112,10 @@ class _Reading:
     def _place(self, start: int, end: int) -> tuple[int, int]:
         """From the row of runs to the folded text. A word is shown whole, also if only its beginning was looked for."""
         first, last = bisect_right(self._starts, start) - 1, bisect_right(self._starts, end - 1) - 1
-        begin = self._runs[first][0] + start - self._starts[first]
+        (first_start, _), (last_start, last_end) = self._runs[first], self._runs[last]
         is_part = is_unspaced(self._stream[self._starts[last]])
-        return begin, self._runs[last][0] + end - self._starts[last] if is_part else self._runs[last][1]
+        ends_at = last_start + end - self._starts[last] if is_part else last_end
+        return first_start + start - self._starts[first], ends_at
 
     def _with_piece(self, term: Term) -> set[str]:
         [word] = term.words
@@ -172,8 +173,9 @@ def _splits(folded: str, at: int) -> bool:
 def _merged(marks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
     merged: list[tuple[int, int]] = []
     for start, end in sorted(marks):
-        if merged and start < merged[-1][1]:
-            merged[-1] = (merged[-1][0], max(end, merged[-1][1]))
+        first, last = merged[-1] if merged else (start, start)
+        if start < last:
+            merged[-1] = first, max(end, last)
         else:
             merged.append((start, end))
     return merged
@@ -181,14 +183,14 @@ def _merged(marks: Iterable[tuple[int, int]]) -> list[tuple[int, int]]:
 
 def _line(text: str, part: tuple[int, int], marks: list[tuple[int, int]]) -> Snippet:
     """A part of a text on one line, with the marks where they are then."""
-    line, moved, at = "", [], part[0]
+    line, moved, (at, part_end) = "", [], part
     for start, end in marks:
         line += _plain(text[at:start])
         marked = _plain(text[start:end])
         moved.append((len(line), len(line) + len(marked)))
         line += marked
         at = end
-    return Snippet(line + _plain(text[at : part[1]]), moved)
+    return Snippet(line + _plain(text[at:part_end]), moved)
 
 
 def _plain(text: str) -> str:

@@ -19,7 +19,8 @@ def parse_time(name: str, typed: str, *, now: int) -> int:
     """A point in time in ms; a number of four digits is a year, one of eight a day."""
     ago = _AGO.fullmatch(typed)
     if ago:
-        return now - int(ago[1]) * _UNIT_MS[ago[2]]
+        number, unit = ago.groups()
+        return now - int(number) * _UNIT_MS[unit]
     if _MS.fullmatch(typed) and not _MONTH.fullmatch(typed) and not _DAY.fullmatch(typed):
         return int(typed)
     return _date(name, typed)

@@ -6,7 +6,9 @@ Each is a transaction of the turn's writer (`recorder.writing()`). What writes a
 
 from __future__ import annotations
 
-from typing import Any
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any, Literal
 
 from ..base import exact_json
 from ..core import counting, facts, heads, model_ref
@@ -161,6 +163,23 @@ def compact(recorder: Recorder, runtime: Runtime, said: Compaction, keep_from: s
 
 
 # ---------------------------------------------------------------- the end
+
+
+@contextmanager
+def saying(recorder: Recorder, name: Literal["abort_reason", "error"], said: Any) -> Iterator[None]:
+    """A fact of how the turn ends; if it does not end after all, it is not said."""
+    before = recorder.state.facts.get(name)
+    if said is not None:
+        recorder.state.facts[name] = said
+    try:
+        yield
+    except BaseException:
+        turn = recorder.state
+        if said is not None and turn.status not in SEALED:
+            turn.facts.pop(name, None)
+            if before is not None:
+                turn.facts[name] = before
+        raise
 
 
 def seal(recorder: Recorder, runtime: Runtime, status: str) -> None:

@@ -9,6 +9,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..aisdk import chunks
+from ..aisdk.chunks import Item
 from ..base import exact_json
 from ..base.clock import monotonic, now_ms
 from ..base.exact_json import LARGE
@@ -23,8 +24,6 @@ from .save_policy import PartRowAge, SavePolicy
 RESULTS = {"tool-output-available", "tool-output-error", "tool-output-denied"}
 STEPS = {"finish-step", "finish"}
 assert Q.append_chunk.names == ("session", "seq", "data", "at", "turn", "fence")
-
-Item = tuple[dict[str, Any], str]  # a chunk, read and as text
 
 
 class ChunkWriter:
@@ -104,7 +103,7 @@ class ChunkWriter:
                 continue
             values = [state.session_id, self.seq, "chunk", state.begin_seq, text, now]
             if self._policy.at_once:
-                items[place] = (parsed, "")  # released: the part's row is yet to be made from `parsed`
+                items[place] = Item(parsed, "")  # released: the part's row is yet to be made from `parsed`
             del text
             tx.run_releasing(Q.insert_event, values)
 

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from ..aisdk.chunks import Item
 from ..base.clock import monotonic
-from .chunk_writer import Item
 
 
 class PendingChunks:

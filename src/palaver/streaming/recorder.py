@@ -16,6 +16,7 @@ from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 from ..aisdk import chunks
+from ..aisdk.chunks import Item
 from ..aisdk.parts import COMPACTION
 from ..base import exact_json
 from ..base.exact_json import LARGE
@@ -28,7 +29,7 @@ from ..db.engine import Database, Tx
 from ..db.queries import Q
 from ..errors import BadValue, ChunkGap, PalaverError, StoreUnavailable, TurnWaiting
 from ..model import SEALED
-from .chunk_writer import ChunkWriter, Item, is_result
+from .chunk_writer import ChunkWriter, is_result
 from .pending_chunks import PendingChunks
 from .save_policy import SavePolicy
 
@@ -42,7 +43,7 @@ class Offer(NamedTuple):
     item: Item
     touched: int | None
     row: tuple[Any, ...]
-    part: tuple[Any, ...] | None  # its part's row, where that is due
+    part: response.PartUpdate | None  # its part's row, where that is due
 
 
 class _OrStale:
@@ -89,7 +90,7 @@ class Recorder:
     def ended_as(self) -> str:
         """How the turn ends if nobody says otherwise: as its stream did."""
         said = self.state.fold.ended
-        return said[0] if said else "completed"
+        return said.status if said else "completed"
 
     @property
     def is_stopped(self) -> bool:
@@ -125,26 +126,27 @@ class Recorder:
         self.refuse_ended()
         self._refuse_gap()
 
-    def _is_quick(self, item: Item) -> bool:
-        return item[0]["type"] in DELTAS and self._policy.at_once and "messageMetadata" not in item[0]
+    def _is_quick(self, chunk: dict[str, Any]) -> bool:
+        return chunk["type"] in DELTAS and self._policy.at_once and "messageMetadata" not in chunk
 
     def _keep_one(self, items: list[Item]) -> None:
-        if self._is_quick(items[0]):
+        chunk = items[0].chunk
+        if self._is_quick(chunk):
             self._keep_delta(items[0])
         else:
-            _refuse_what_is_ours(items[0][0])
+            _refuse_what_is_ours(chunk)
             self._keep(items)
 
     def _keep_delta(self, item: Item) -> None:
         """What comes most: nothing but a row for the chunk is due, unless the part's own row is."""
-        touched = self.state.fold.apply(item[0])
-        self._send_delta(item, touched, plain=self._writer.is_plain(item[0], touched))
+        touched = self.state.fold.apply(item.chunk)
+        self._send_delta(item, touched, plain=self._writer.is_plain(item.chunk, touched))
 
     def _send_delta(self, item: Item, touched: int | None, *, plain: bool) -> None:
         try:
             with self._or_stale:
                 if plain:
-                    self._writer.insert(item[1])
+                    self._writer.insert(item.text)
                 else:
                     self._store([item], [touched])
         except StoreUnavailable as lost:
@@ -156,21 +158,21 @@ class Recorder:
         """`write`, for somebody who stores the chunks of many turns at once: if nothing is due but a row for the chunk,
         and maybe that of its part, they are given out until `conclude`. None: it is stored."""
         self._open_for_chunks()
-        if self._is_quick(items[0]):
+        if self._is_quick(items[0].chunk):
             return self._offer_delta(items[0])
         self._keep_one(items)
         return None
 
     def _offer_delta(self, item: Item) -> Offer | None:
-        touched = self.state.fold.apply(item[0])
-        plain = self._writer.is_plain(item[0], touched)
+        touched = self.state.fold.apply(item.chunk)
+        plain = self._writer.is_plain(item.chunk, touched)
         part = None if plain or touched not in self._writer.rows else self._part_row(touched)
-        if (part is None and not plain) or len(item[1]) + len(part[1] if part else "") > LARGE:
+        if (part is None and not plain) or len(item.text) + len(part.data if part else "") > LARGE:
             self._send_delta(item, touched, plain=False)
             return None
-        return Offer(self._db, item, touched, self._writer.row_of(item[1]), part)
+        return Offer(self._db, item, touched, self._writer.row_of(item.text), part)
 
-    def _part_row(self, index: int) -> tuple[Any, ...]:
+    def _part_row(self, index: int) -> response.PartUpdate:
         return response.part_row(self.state, index, response.part_text(self.state, index))
 
     def conclude(self, offer: Offer, outcome: int | Exception) -> None:
@@ -189,7 +191,7 @@ class Recorder:
         self._writer.seq += 1
         self.state.chunks += 1
         if offer.part is not None and offer.touched is not None:
-            self.state.rows[offer.touched] = hash(offer.part[1])
+            self.state.rows[offer.touched] = hash(offer.part.data)
             self._writer.saved([offer.touched])
 
     # ------------------------------------------------------------ several
@@ -218,7 +220,7 @@ class Recorder:
         with self._db.read() as tx:
             for place in range(count):
                 known = self._chunk_at(tx, at + place)
-                if known is None or not exact_json.same(known, items[place][1]):
+                if known is None or not exact_json.same(known, items[place].text):
                     raise ChunkGap(self.state.id, at + place, have, "holds another chunk; nothing was changed")
         return count
 
@@ -232,7 +234,7 @@ class Recorder:
 
     def _keep(self, items: list[Item]) -> None:
         try:
-            touched = [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items]
+            touched = self._fold_all(items)
         except PalaverError:
             if len(items) > 1:  # the fold has some of them
                 self._is_stale = True
@@ -262,7 +264,7 @@ class Recorder:
             return
         if any(not text for _, text in items):  # the text of a large one was released
             raise lost
-        self._store_all(items, [self._fold(parsed, last=parsed is items[-1][0]) for parsed, _ in items])
+        self._store_all(items, self._fold_all(items))
         self.state.chunks += len(items)
 
     def _settle(self, lost: StoreUnavailable) -> None:
@@ -327,6 +329,10 @@ class Recorder:
 
     # ------------------------------------------------------------ into rows
 
+    def _fold_all(self, items: list[Item]) -> list[int | None]:
+        last = items[-1].chunk
+        return [self._fold(parsed, last=parsed is last) for parsed, _ in items]
+
     def _fold(self, chunk: dict[str, Any], *, last: bool) -> int | None:
         touched = self.state.fold.apply(chunk)
         if not last and chunk["type"] == "finish" and self.state.fold.unresolved():
@@ -335,7 +341,7 @@ class Recorder:
 
     def _store(self, items: list[Item], touched: list[int | None]) -> None:
         self._writer.dirty.update(i for i in touched if i is not None)
-        waits = items[-1][0]["type"] == "finish" and bool(self.state.fold.unresolved())
+        waits = items[-1].chunk["type"] == "finish" and bool(self.state.fold.unresolved())
         hard = waits or any(parsed["type"] == "finish-step" or is_result(parsed) for parsed, _ in items)
         with self._db.write(hard=hard) as tx:
             written = self._writer.write_rows(tx, items, touched, everything=hard or not self._policy.at_once)

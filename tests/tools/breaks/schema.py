@@ -114,8 +114,8 @@ def an_alias_goes_to_whoever_asks_last() -> None:
 def a_fork_begins_with_nothing() -> None:
     create = heads.create
 
-    def create_head(tx: Any, session_id: str, *, kind: str, turn_id: str | None = None, **rest: Any) -> None:
-        create(tx, session_id, kind=kind, turn_id=None if kind == "fork" else turn_id, **rest)
+    def create_head(tx: Any, *given: Any, kind: str, turn_id: str | None = None, **rest: Any) -> None:
+        create(tx, *given, kind=kind, turn_id=None if kind == "fork" else turn_id, **rest)
 
     heads.create = create_head
 

@@ -57,7 +57,8 @@ def space(call: Call, action: str, words: tuple[str, ...], yes: bool) -> int:
     if action == "ls":
         return _ls(call, known)
     if action == "drop":
-        return _drop(call, spaces, names[0], [one for one in known if one.name == names[0]], yes)
+        [name] = names
+        return _drop(call, spaces, name, [one for one in known if one.name == name], yes)
     return _ACTIONS[action](call, spaces, *names)
 
 
@@ -68,12 +69,14 @@ def _which(call: Call, action: str, words: tuple[str, ...]) -> tuple[str, tuple[
         url, *names = words
         if len(names) != wanted:
             raise Stop(USAGE, f"space {action} takes {count(wanted, 'name')} behind the address", "Usage")
-        if address.is_server(url) and address.split(url)[1] is not None:
+        _, space = address.split(url) if address.is_server(url) else (url, None)
+        if space is not None:
             raise Stop(USAGE, "leave the #space out of the address: this is about all of them", "Usage")
         return url, tuple(names)
     if len(words) < wanted:
         raise Stop(USAGE, f"space {action} takes {count(wanted, 'name')}", "Usage")
-    return call.where[0], words
+    url, _ = call.where
+    return url, words
 
 
 def _value(one: SpaceInfo, before: int | None = None, problem: str | None = None) -> dict[str, Any]:

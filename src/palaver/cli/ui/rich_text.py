@@ -30,7 +30,7 @@ LONG = 200_000  # characters; a longer text is shown as it is
 _LONG_LINE = 4_000  # characters; code with a longer line was made by a program, and its colours would cost long
 _BLANK_END = re.compile(r"(?: |\x1b\[[0-9;]*m)+$", re.MULTILINE)
 _EMPTY = r"(?:(?:\x1b\[[0-9;]*m)*\n)*"  # lines with nothing to see
-_MIDDLE = re.compile(rf"{_EMPTY}(.*?){_EMPTY}", re.DOTALL)
+_MIDDLE = re.compile(rf"{_EMPTY}(?P<middle>.*?){_EMPTY}", re.DOTALL)
 
 
 def code(screen: Screen, text: str, language: str, indent: int) -> str:
@@ -78,7 +78,7 @@ def _captured(console: Console, what: RenderableType) -> str:
         console.print(what)
     found = _MIDDLE.fullmatch(_BLANK_END.sub(lambda end: end[0].replace(" ", ""), capture.get()))
     assert found is not None  # everything fits
-    return found[1].removesuffix("\n")
+    return found["middle"].removesuffix("\n")
 
 
 def highlighted(text: str, language: str, columns: int, indent: int) -> Padding:

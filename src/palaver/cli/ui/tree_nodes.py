@@ -36,10 +36,11 @@ class Nodes:
 
     def json(self, turn: TurnInfo) -> dict[str, Any]:
         heads = [self._session.id] if turn.id == self.head else []
+        known_by, _ = self.words(turn)
         return {
             **turn_json(turn),
             "mark": self.mark(turn),
-            "words": self.words(turn)[0],
+            "words": known_by,
             "heads": heads + [other.session_id for other in self.others(turn)],
             "agents": [agent.session_id for agent in self.agents(turn.id)],
         }

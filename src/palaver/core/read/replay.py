@@ -25,7 +25,7 @@ def replay(fold: Fold, events: Iterable[tuple[Any, ...]]) -> int:
     count = 0
     for _, kind, data, _ in events:
         if kind == "chunk":
-            fold.apply(chunks.parse(data)[0])
+            fold.apply(chunks.parse(data).chunk)
             count += 1
         elif kind == "resolve":
             fold.resolve(**resolution(exact_json.open_object(data)))

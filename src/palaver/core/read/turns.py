@@ -175,7 +175,7 @@ def tree(tx: Tx, session_id: str, asked: Asked) -> Window[TurnInfo]:
 def _named(tx: Tx, cursors: Cursors, given: str) -> TurnRow:
     """The turn that an id or a cursor means."""
     item = cursors.item(given)
-    name = given if item is None else cursors.typed(given, item, str)[0]
+    [name] = [given] if item is None else cursors.typed(given, item, str)
     turn = rows.turn.one(tx, turn=name)
     if turn is None:
         raise TurnNotFound(name)

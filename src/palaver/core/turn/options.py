@@ -13,10 +13,10 @@ from ...base.exact_json import check_column, check_name
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
-from ...keywords import TurnKeywords
+from ...keywords import CommitKeywords, TurnKeywords
 from .. import damage, model_ref, rows
 from ..facts import NAMES, TurnFacts
-from . import triggers
+from . import message_input, triggers
 from .message_input import NewMessage
 
 
@@ -122,6 +122,12 @@ class TurnOptions:
 
 
 PLAIN = TurnOptions()  # what most turns are begun with
+
+
+def prepared(messages: Any, given: TurnKeywords | CommitKeywords) -> tuple[list[NewMessage], TurnOptions]:
+    """What a caller gave for a turn: its messages as the rows they will be, and its options."""
+    options = TurnOptions(**given) if given else PLAIN
+    return message_input.prepare(messages, options.for_message if given else None), options
 
 
 def _checked(rules: Iterable[Any]) -> list[dict[str, Any]]:

@@ -5,6 +5,8 @@ The rows follow the fold. A row that already holds what the fold says is not wri
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...aisdk import token_usage
 from ...aisdk.folding import MISSING
 from ...aisdk.parts import tool_columns
@@ -19,8 +21,21 @@ from . import usage_rows
 from .open_turn import NOTHING, OpenTurn, sealed_error
 
 assert Q.set_response.names == ("response", "turn", "fence")
-assert Q.update_part.names == ("type", "data", "call", "state", "now", "id")
 assert Q.insert_streamed_part.names == (*("id", "session", "place", "type", "data", "call", "state", "at", "message"),)
+
+
+class PartUpdate(NamedTuple):
+    """What `update_part` is told of a part that has a row."""
+
+    type: str
+    data: str
+    call: str | None
+    state: str | None
+    now: int
+    id: str
+
+
+assert Q.update_part.names == PartUpdate._fields
 
 
 def open_response(tx: Tx, turn: OpenTurn) -> int:
@@ -73,11 +88,10 @@ def write_part(tx: Tx, turn: OpenTurn, index: int) -> str | None:
     return None
 
 
-def part_row(turn: OpenTurn, index: int, data: str) -> tuple[str, str, str | None, str | None, int, str]:
-    """What `update_part` is told of a part that has a row."""
+def part_row(turn: OpenTurn, index: int, data: str) -> PartUpdate:
     exact_json.refuse_depth(data)
     part = turn.fold.parts[index]  # its text was shown just now
-    return part["type"], data, *tool_columns(part), now_ms(), turn.part_ids[index]
+    return PartUpdate(part["type"], data, *tool_columns(part), now_ms(), turn.part_ids[index])
 
 
 def part_text(turn: OpenTurn, index: int) -> str:

@@ -58,7 +58,7 @@ if TYPE_CHECKING:
         stop,
     )
 else:
-    _CORE = __name__.rpartition(".")[0]
+    _CORE, _, _ = __name__.rpartition(".")
     __getattr__ = on_demand(
         __name__,
         {

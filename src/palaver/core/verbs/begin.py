@@ -6,11 +6,13 @@ together. If something is (open turns, rows of another program, an archive), the
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
+from ...base import arguments
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import Refused, TurnNotFound, TurnSealed
+from ...keywords import TurnKeywords
 from ...model import SEALED
 from .. import counting, heads
 from ..facts import TurnFacts
@@ -19,7 +21,7 @@ from ..read import previews
 from ..read.heads import Head, Thread
 from ..runtime import Runtime
 from ..settle import preflight
-from ..turn import open_turn, seal, triggers, usage_rows
+from ..turn import open_turn, options, seal, triggers, usage_rows
 from ..turn.message_input import NewMessage
 from ..turn.open_turn import NOTHING, OpenTurn
 from ..turn.options import Standing, TurnOptions
@@ -31,7 +33,15 @@ class NewTurn(NamedTuple):
     messages: list[NewMessage]
     options: TurnOptions
     expected: int | None
-    owner: str
+    owner: str = ""
+
+    @classmethod
+    def of(cls, messages: Any, expected: Any, given: TurnKeywords) -> NewTurn:
+        """What a caller gave, looked at; whose turn it is, is yet to be said."""
+        return cls(*options.prepared(messages, given), arguments.revision(expected))
+
+    def by(self, owner: str) -> NewTurn:
+        return NewTurn(self.messages, self.options, self.expected, owner)
 
 
 def begin(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn, *, carefully: bool = False) -> OpenTurn:
@@ -56,9 +66,8 @@ def _begin_carefully(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn) 
 
 
 def _begin(tx: Tx, head: Head, given: NewTurn, standing: Standing, facts: TurnFacts, thread: Thread | None) -> OpenTurn:
-    options = given.options
-    options.keep_bodies(tx)
-    options.say_in(given.messages, standing)
+    given.options.keep_bodies(tx)
+    given.options.say_in(given.messages, standing)
     turn = open_turn.begin(tx, head, given.messages, owner=given.owner, facts=facts, thread=thread)
     found = seal.usages_in(given.messages)
     if found:  # of answers that came with the question
@@ -66,8 +75,8 @@ def _begin(tx: Tx, head: Head, given: NewTurn, standing: Standing, facts: TurnFa
         counting.refuse_overflow(tx, head.session_id, turn.thread, NOTHING, usage)
         seal.add_usage(tx, head.session_id, usage)
         usage_rows.of_messages(tx, head.session_id, None, found, facts.get("model"))  # not of the turn's response
-    if options.trigger is not None:
-        triggers.deliver(tx, head.session_id, turn.id, options.trigger, triggers.payload(given.messages))
+    if given.options.trigger is not None:
+        triggers.deliver(tx, head.session_id, turn.id, given.options.trigger, triggers.payload(given.messages))
     return turn
 
 

@@ -14,6 +14,7 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
+from ...keywords import CommitKeywords
 from ...model import SEALED, TurnInfo, Usage
 from .. import counting, heads
 from ..foreign import adopt, hidden_stamps
@@ -23,16 +24,23 @@ from ..runtime import Runtime
 from ..settle import preflight
 from ..turn import foreign_entries, seal, triggers
 from ..turn.message_input import NewMessage
-from ..turn.options import Standing, TurnOptions
+from ..turn.options import Standing, TurnOptions, prepared
 from ..turn.seal import Told
 
 
 class WholeTurn(NamedTuple):
+    """A turn with all that is in it."""
+
     messages: list[NewMessage]
     options: TurnOptions
     expected: int | None
     status: str | None = None  # None: as its tool calls say
     told: Told | None = None
+
+    @classmethod
+    def of(cls, messages: Any, expected: Any, given: CommitKeywords) -> WholeTurn:
+        """What a caller gave, looked at."""
+        return cls(*prepared(messages, given), arguments.revision(expected))
 
     def ended(self, status: Any) -> WholeTurn:
         if status is not None and status not in SEALED:

@@ -2,15 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
-from ...base import arguments, ids
+from ...base import arguments, exact_json, ids
 from ...base.clock import now_ms
-from ...base.exact_json import check_name
+from ...base.exact_json import check_name, check_title, check_workspace
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue, SessionDeleted, SessionExists, SessionNotFound
-from .. import heads, model_ref, rows
+from .. import heads, metadata, model_ref, rows
 from ..foreign import materialise
 from ..read import places, sessions
 from ..runtime import Runtime
@@ -19,52 +19,40 @@ from ..settle import preflight
 from . import facts, moves, names
 
 
-def create(
-    tx: Tx,
-    *,
-    agent: str,
-    workspace: str | None = None,
-    model: Any = None,
-    title: str | None = None,
-    metadata_text: str = "{}",
-    parent: str | None = None,
-    parent_call: str | None = None,
-    relation: str = "root",
-    given_facts: Facts,
-    session_id: str | None = None,
-) -> str:
-    """A new session; with `parent`, one that came from there, in this relation."""
-    parent = None if parent is None else _known(tx, parent)
-    new, now = _name(tx, session_id), now_ms()
-    origin_turn, message = _spawn_point(tx, parent)
-    tx.defer(
-        Q.insert_session,
-        id=new,
-        agent=agent,
-        workspace=workspace,
-        model=model_ref.stored(model),
-        parent=parent,
-        parent_message=message,
-        metadata=metadata_text,
-        now=now,
-    )
-    heads.create(
-        tx,
-        new,
-        now=now,
-        kind="create",
-        reason=f"agent {agent}",
-        relation=relation,
-        origin=parent,
-        origin_turn=origin_turn,
-        origin_call=parent_call,
-        title=title,
-    )
-    facts.begin(tx, new, now, given_facts, relation=relation, origin=parent)
-    return new
+class NewSession(NamedTuple):
+    """What a caller gave for a new session. Its model is looked at when it is made."""
+
+    agent: str
+    workspace: str | None
+    model: Any
+    title: str | None
+    metadata: Any  # as text, once it is checked
+    parent: str | None
+    relation: Any
+    call: str | None
+    facts: Facts
+
+    def checked(self) -> NewSession:
+        if not check_name("agent", self.agent):
+            raise BadValue("agent is the name of who talks; it cannot be empty")
+        check_title(self.title)
+        check_name("tool_call_id", self.call)
+        check_workspace(self.workspace)
+        return self._replace(metadata=_metadata(self.metadata), relation=_relation_of(self.relation, self.parent))
 
 
-def relation_of(relation: Any, parent: str | None) -> str:
+def create(tx: Tx, new: NewSession, session_id: str | None = None) -> str:
+    """A new session; with a parent, one that came from there."""
+    parent = None if new.parent is None else _known(tx, new.parent)
+    name = _name(tx, session_id)
+    turn_id, message = _spawn_point(tx, parent)
+    row = {"id": name, "agent": new.agent, "workspace": new.workspace, "model": model_ref.stored(new.model)}
+    row |= {"parent": parent, "parent_message": message, "metadata": new.metadata}
+    _insert(tx, row, heads.Origin(new.relation, parent, turn_id, new.call), new.facts, title=new.title)
+    return name
+
+
+def _relation_of(relation: Any, parent: str | None) -> str:
     """How a new session comes from its parent: what the caller said, or what goes without saying."""
     if relation is None:
         return "root" if parent is None else "spawn"
@@ -77,12 +65,19 @@ def relation_of(relation: Any, parent: str | None) -> str:
     return str(relation)
 
 
-def get_or_create(tx: Tx, wanted: str, new: dict[str, Any]) -> str:
+def _metadata(given: Any) -> str:
+    text = metadata.as_given(given)
+    if '"deleted_at"' in text and "deleted_at" in exact_json.parse(text):
+        raise BadValue("session metadata key 'deleted_at' belongs to the store; leave it out")
+    return text
+
+
+def get_or_create(tx: Tx, wanted: str, new: NewSession) -> str:
     """The session that is known by an id, or a new one that is."""
     found = sessions.resolve(tx, wanted)
     if found is None:
         try:
-            return create(tx, **new, session_id=wanted)
+            return create(tx, new, wanted)
         except SessionExists:  # somebody made it while we waited for the lock of its id
             found = _known(tx, wanted)
     head = rows.head.one(tx, session=found)
@@ -141,36 +136,23 @@ def fork(tx: Tx, runtime: Runtime, session_id: str, at: str | None, title: str |
     source = rows.fork_source.one(tx, session=session_id)
     if source is None:
         raise SessionNotFound(session_id)
-    new, now = ids.mint(ids.SESSION), now_ms()
-    tx.defer(
-        Q.insert_session,
-        id=new,
-        agent=source.agent,
-        workspace=source.workspace_root,
-        model=source.model_json,
-        parent=home or session_id,
-        parent_message=message,
-        metadata="{}",
-        now=now,
-    )
-    heads.create(
-        tx,
-        new,
-        now=now,
-        kind="fork",
-        reason=f"agent {source.agent}",
-        turn_id=turn_id,
-        last_at=head.last_at,
-        relation="fork",
-        origin=session_id,
-        origin_turn=turn_id,
-        title=title,
-        preview=source.preview if message else None,
-    )
-    facts.begin(tx, new, now, {}, relation="fork", origin=session_id)
+    new = ids.mint(ids.SESSION)
+    row = {"id": new, "agent": source.agent, "workspace": source.workspace_root, "model": source.model_json}
+    row |= {"parent": home or session_id, "parent_message": message, "metadata": "{}"}
+    origin, preview = heads.Origin("fork", session_id, turn_id), source.preview if message else None
+    _insert(tx, row, origin, {}, turn_id=turn_id, last_at=head.last_at, title=title, preview=preview)
     if copy:
         materialise.materialise(tx, heads.lock(tx, new, timestamps=0))
     return new
+
+
+def _insert(tx: Tx, row: dict[str, str | None], origin: heads.Origin, given: Facts, **head: Any) -> None:
+    """A new session: its row, its head, its facts."""
+    session_id, now = str(row["id"]), now_ms()
+    tx.defer(Q.insert_session, **row, now=now)
+    kind = "fork" if origin.relation == "fork" else "create"
+    heads.create(tx, session_id, origin, now=now, kind=kind, reason=f"agent {row['agent']}", **head)
+    facts.begin(tx, session_id, now, given, relation=origin.relation, origin=origin.session_id)
 
 
 def copy_shared(tx: Tx, runtime: Runtime, session_id: str) -> int:

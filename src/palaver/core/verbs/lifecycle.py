@@ -5,12 +5,13 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
-from ...base import exact_json
+from ...base import arguments, exact_json
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue, Refused, ReservedKey, SessionDeleted, SessionNotFound
-from .. import damage, heads, metadata, model_ref, rows
+from ...keywords import UpdateKeywords
+from .. import damage, heads, metadata, model_ref, rows, session_facts
 from ..read import sessions
 from ..runtime import Runtime
 from ..session_facts import Facts
@@ -72,11 +73,16 @@ class Changes(NamedTuple):
     columns: dict[str, str | None]
 
     @classmethod
-    def of(cls, given_facts: Facts, given: Mapping[str, Any]) -> Changes:
+    def of(cls, more: Any, given: UpdateKeywords) -> Changes:
+        """What a caller gave, looked at; `more` are facts by other names."""
+        arguments.options("update", given, UpdateKeywords.__annotations__)
+        named = {name: value for name, value in given.items() if name in session_facts.NAMES}
+        exact_json.check_workspace(given.get("workspace"))
+        told = session_facts.given("update", named, more)
         columns = {"workspace": given["workspace"]} if "workspace" in given else {}
         if "model" in given:
             columns["model"] = model_ref.stored(given["model"])
-        return cls(given_facts, columns)
+        return cls(told, columns)
 
     def told(self) -> dict[str, Any]:
         """As the event tells it: only what changes."""

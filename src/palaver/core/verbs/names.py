@@ -7,7 +7,11 @@ it first, until the commit: of two who give the same one at once, the second see
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
+from ...base import arguments, exact_json
 from ...base.clock import now_ms
+from ...base.exact_json import check_name
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import AliasTaken, BadValue, SessionExists, SessionNotFound, TurnNotFound
@@ -34,9 +38,24 @@ def refuse_taken_id(tx: Tx, wanted: str) -> None:
         raise AliasTaken(holder.namespace, wanted, holder.session_id)
 
 
-def add_alias(
-    tx: Tx, _: Runtime, session_id: str, name: str, namespace: str, turn_id: str | None, reason: str | None
-) -> None:
+class Alias(NamedTuple):
+    """A name for a session, or for one of its turns."""
+
+    name: str
+    namespace: str
+    turn_id: str | None
+    reason: str | None
+
+    def checked(self) -> Alias:
+        check_name("name", arguments.text("name", self.name))
+        check_name("namespace", arguments.text("namespace", self.namespace))
+        arguments.text_or_none("turn", self.turn_id)
+        exact_json.check_text("reason", self.reason)
+        return self
+
+
+def add_alias(tx: Tx, _: Runtime, session_id: str, alias: Alias) -> None:
+    name, namespace, turn_id, reason = alias
     sessions.require(tx, session_id)
     if turn_id is not None and rows.parent_of.one(tx, turn=turn_id) is None:
         raise TurnNotFound(turn_id)

@@ -11,9 +11,11 @@ from typing import Any, NamedTuple
 
 from ...base import exact_json, ids
 from ...base.clock import now_ms
+from ...base.exact_json import check_name
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import (
+    BadValue,
     MessageCancelled,
     MessageFired,
     MessageNotFound,
@@ -22,6 +24,7 @@ from ...errors import (
     SessionDeleted,
     SessionNotFound,
 )
+from ...keywords import ClaimKeywords, EnqueueKeywords
 from ...model import SEALED, Queued
 from .. import facts as turn_facts
 from .. import heads, metadata, rows
@@ -33,7 +36,7 @@ from ..rows import PendingRow, QueuedRow
 from ..runtime import Runtime
 from ..settle import preflight, recovery, requeue
 from ..turn import open_turn, triggers
-from ..turn.message_input import NewMessage
+from ..turn.message_input import NewMessage, prepare
 from ..turn.open_turn import OpenTurn
 from ..turn.options import TurnOptions
 
@@ -44,6 +47,27 @@ class Place(NamedTuple):
     id: str
     turn_id: str
     queued_at: int
+
+
+def sent(message: Any, key: str | None, given: EnqueueKeywords) -> tuple[NewMessage, TurnOptions]:
+    """What a caller gave to be queued, looked at."""
+    options = TurnOptions(**given)
+    options.refuse_snapshots()
+    prepared = prepare(message, options.for_message)
+    if len(prepared) != 1 or prepared[0].role != "user":
+        raise BadValue("a queued message is one message of the user")
+    [one] = prepared
+    if key is not None:
+        one.client_id = check_name("message id", key) or None
+    return one, options
+
+
+def claiming(given: ClaimKeywords) -> TurnOptions:
+    """What a caller gave for a message that begins."""
+    options = TurnOptions(**given)
+    if options.trigger is not None:
+        raise BadValue("a trigger belongs to the message: give it to enqueue()")
+    return options
 
 
 def enqueue(tx: Tx, _: Runtime, session_id: str, message: NewMessage, options: TurnOptions) -> Queued:

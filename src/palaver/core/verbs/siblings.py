@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ...db.engine import Tx
-from ...errors import MessageNotFound, Refused
+from ...errors import BadValue, MessageNotFound, Refused
+from ...keywords import TurnKeywords
 from .. import heads, rows
 from ..foreign import hidden_stamps
 from ..read import entries, places, summaries
@@ -24,6 +25,16 @@ class SiblingPlace(NamedTuple):
     parent_id: str | None
     before: list[Entry]
     known_as: str | None
+
+
+def edited(content: Any, expected: Any, given: TurnKeywords) -> NewTurn:
+    """What a caller gave to be said instead of a message."""
+    if content is None or content == []:
+        raise BadValue("an edit needs something to say instead; rewind() takes a message back")
+    new = NewTurn.of(content, expected, given)
+    if len(new.messages) > 1:
+        raise BadValue("an edit replaces one message by one message")
+    return new
 
 
 def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given: NewTurn, editing: bool) -> OpenTurn:

@@ -15,7 +15,7 @@ from ..queries import Query
 from .dialect import TYPES
 
 _INSERT = re.compile(r"INSERT INTO (\w+) \(([^)]*)\) (VALUES \(|SELECT )(.*)")
-_PARAM = re.compile(r"\$(\d+)\b")
+_PARAM = re.compile(r"\$(?P<place>\d+)\b")
 _PLAIN = {str: "TEXT", int: "BIGINT", float: "DOUBLE PRECISION", bytes: "BYTEA"}
 
 
@@ -64,5 +64,5 @@ def _types_of_parameters(text: str) -> dict[int, str]:
     for column, value in zip(listed.split(","), values.split(","), strict=False):
         place = _PARAM.fullmatch(value.strip().rstrip(")").strip())
         if place:
-            kinds.setdefault(int(place[1]), types[column.strip()])
+            kinds.setdefault(int(place["place"]), types[column.strip()])
     return kinds

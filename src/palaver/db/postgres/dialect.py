@@ -13,9 +13,9 @@ from typing import NamedTuple
 from ..queries import ONLY_TEXT, Q, Query, of_engine
 from ..schema import statements
 
-_PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
+_PARAM = re.compile(r"'[^']*'|(?<!:):(?P<name>[a-z_]+)")
 TYPES = {"TEXT": 'TEXT COLLATE "C"', "INTEGER": "BIGINT", "REAL": "DOUBLE PRECISION", "BLOB": "BYTEA"}
-_TYPE = re.compile(rf"\b({'|'.join(TYPES)})\b")
+_TYPE = re.compile(rf"\b(?:{'|'.join(TYPES)})\b")
 
 
 class Statement(NamedTuple):
@@ -41,7 +41,7 @@ def translate(query: Query) -> Statement:
     text = of_engine("postgres", query.body) or "of SQLite alone"
     text = ONLY_TEXT.sub(r"\1", text).replace("group_concat(", "string_agg(").replace(" AS INTEGER)", " AS BIGINT)")
     numbers = {name: f"${place}" for place, name in enumerate(query.names, 1)}
-    text = _PARAM.sub(lambda found: numbers[found[1]] if found[1] else found[0], text)
+    text = _PARAM.sub(lambda found: numbers[found["name"]] if found["name"] else found[0], text)
     takes_head = "-- postgres locks: session" in query.body or (
         text.startswith("UPDATE heads") and "session" in query.names
     )
@@ -63,4 +63,4 @@ def schema(text: str) -> list[str]:
 
 
 def _retyped(statement: str) -> str:
-    return _TYPE.sub(lambda found: TYPES[found[1]], statement).replace(") WITHOUT ROWID", ")")
+    return _TYPE.sub(lambda found: TYPES[found[0]], statement).replace(") WITHOUT ROWID", ")")

@@ -29,14 +29,15 @@ class WriteAheadLog:
 
     def look_after(self) -> None:
         """Called after each commit: now and then the next commit counts the pages, and the one after it compares."""
-        if self._connection.status(_WRITTEN)[0] - self._counted_at < _COUNT_EVERY:
+        written, _ = self._connection.status(_WRITTEN)
+        if written - self._counted_at < _COUNT_EVERY:
             return
         if self._pages is None:
             self._connection.set_wal_hook(self._count)
             return
         pages, self._pages = self._pages, None
         self._connection.set_wal_hook(None)
-        self._counted_at = self._connection.status(_WRITTEN)[0]
+        self._counted_at = written
         if pages < CHECKPOINT_PAGES:
             self._shorten_at, self._restart_at = CHECKPOINT_PAGES, LARGEST // PAGE_SIZE
         elif pages >= self._shorten_at:

@@ -48,7 +48,7 @@ def ask(connection: apsw.Connection, text: str) -> tuple[list[str], Iterator[Row
     cursor, columns = connection.cursor(), list[str]()
 
     def name_columns(running: apsw.Cursor, sql: str, bindings: Any) -> bool:
-        columns[:] = [str(column[0]) for column in running.get_description()]
+        columns[:] = [str(name) for name, *_ in running.get_description()]
         return True
 
     cursor.exec_trace = name_columns

@@ -167,8 +167,15 @@ def _mounts() -> list[Mount]:
     except OSError as error:
         refuse_too_many(error, MOUNTS)  # that is not "the system does not tell"
         return []
-    fields = [line.partition(" - ") for line in lines]
-    return [(place.split(" ")[4].replace("\\040", " "), rest.split(" ")[0]) for place, _, rest in fields]
+    return [_mount(line) for line in lines]
+
+
+def _mount(line: str) -> Mount:
+    """`36 35 98:0 /of/it /where/it/is rw,noatime master:1 - ext4 /dev/root rw`"""
+    place, _, rest = line.partition(" - ")
+    _, _, _, _, point, *_ = place.split(" ")
+    kind, *_ = rest.split(" ")
+    return point.replace("\\040", " "), kind
 
 
 def _holds(mount: str, path: str) -> bool:

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 VIEWS = ("session_rows",)
-_SAID = re.compile(r"('(?:[^']|'')*')|--[^\n]*|/\*.*?\*/", re.DOTALL)  # a text, or a comment
+_SAID = re.compile(r"(?P<text>'(?:[^']|'')*')|--[^\n]*|/\*.*?\*/", re.DOTALL)  # a text, or a comment
 _WRITES = re.compile(
     r"""\b(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|REPLACE\s+INTO|UPDATE(?:\s+OR\s+\w+)?(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?
         |TRUNCATE(?:\s+TABLE)?)
@@ -53,7 +53,7 @@ def refuse(connection: apsw.Connection, path: str) -> None:
 
 def _blank(found: re.Match[str]) -> str:
     """Comments go; a text stays, for SQLite takes it for a name where one belongs."""
-    return found[1] or " "
+    return found["text"] or " "
 
 
 def ruled(path: str, rule: str, table: str) -> SchemaMismatch:

@@ -14,13 +14,13 @@ def holder(path: str) -> str | None:
         inode = os.stat(path + "-shm").st_ino
     except OSError:
         return None
-    pid = _holder_of(rf"POSIX\s+ADVISORY\s+WRITE (\d+) \S+:{inode} {_WRITER} {_WRITER}$")
+    pid = _holder_of(rf"POSIX\s+ADVISORY\s+WRITE (?P<pid>\d+) \S+:{inode} {_WRITER} {_WRITER}$")
     return None if pid is None else f"process {pid}"
 
 
 def flock_holder(fd: int) -> int | None:
     """The process that holds the flock of an open file."""
-    return _holder_of(rf"^\d+: FLOCK\s+ADVISORY\s+WRITE (\d+) \S+:{os.fstat(fd).st_ino} ")
+    return _holder_of(rf"^\d+: FLOCK\s+ADVISORY\s+WRITE (?P<pid>\d+) \S+:{os.fstat(fd).st_ino} ")
 
 
 def is_stopped(pid: int | None) -> bool:
@@ -39,4 +39,4 @@ def _holder_of(pattern: str) -> int | None:
             found = re.search(pattern, file.read(), re.MULTILINE)
     except OSError:
         return None
-    return int(found[1]) if found else None
+    return int(found["pid"]) if found else None

@@ -6,7 +6,8 @@ Thinking goes back only as the API gave it: signed, or redacted. Files in an ans
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any
+from operator import attrgetter
+from typing import Any, NamedTuple
 
 from ...aisdk.parts import is_tool
 from .. import tool_parts
@@ -46,20 +47,35 @@ def _collapsed(blocks: list[dict[str, Any]], in_list: bool) -> System:
     return blocks[0]["text"] if plain else blocks or None
 
 
+class _Said(NamedTuple):
+    """What one role says without a break; whether its content was a list."""
+
+    role: str
+    blocks: list[dict[str, Any]]
+    in_list: bool
+
+
+class _Late(NamedTuple):
+    """A result that did not stand right behind its call."""
+
+    place: int
+    result: dict[str, Any]
+
+
 class _Talk:
     """Messages as they are put together; what one role says without a break is one message."""
 
     def __init__(self) -> None:
         self.ids = tools.Ids()
-        self._said: list[tuple[str, list[dict[str, Any]], bool]] = []
+        self._said: list[_Said] = []
 
     def add(self, role: str, blocks: list[dict[str, Any]], in_list: bool = False) -> None:
         if not blocks:
             return
-        if self._said and self._said[-1][0] == role != "system":
+        if self._said and self._said[-1].role == role != "system":
             _, before, was_in_list = self._said.pop()
             blocks, in_list = [*before, *blocks], in_list or was_in_list
-        self._said.append((role, blocks, in_list))
+        self._said.append(_Said(role, blocks, in_list))
 
     def messages(self) -> list[dict[str, Any]]:
         return [{"role": role, "content": _collapsed(blocks, in_list)} for role, blocks, in_list in self._said]
@@ -77,7 +93,7 @@ def _answer(talk: _Talk, message: UIMessage, *, is_last: bool) -> None:
 
 def _spoken(ids: tools.Ids, parts: list[Part], goes_on: bool) -> list[dict[str, Any]]:
     said: list[dict[str, Any]] = []
-    late: list[tuple[int, dict[str, Any]]] = []  # results that did not stand right behind their calls
+    late: list[_Late] = []
     for part in parts:
         if not is_tool(part["type"]):
             said += _thought(part) if part["type"] == "reasoning" else content.blocks(_shown(part))
@@ -88,8 +104,8 @@ def _spoken(ids: tools.Ids, parts: list[Part], goes_on: bool) -> list[dict[str, 
         if result is not None and place is None:
             said.append(result)
         elif result is not None and place is not None:
-            late.append((place, result))
-    for place, result in sorted(late, key=lambda found: found[0]):
+            late.append(_Late(place, result))
+    for place, result in sorted(late, key=attrgetter("place")):
         said.insert(place, result)
     return said
 

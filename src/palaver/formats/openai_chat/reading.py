@@ -61,7 +61,7 @@ def _assistant(assembly: Assembly, index: int, message: dict[str, Any], at: str)
         if not kept:
             return assembly.lose(index, "", _EMPTY)
         spoken = [{"type": CARRIER, "data": {}}]
-    first = spoken[0] if spoken else calls[0][0]
+    first, *_ = [*spoken, *(part for part, _ in calls)]
     CHAT.mark(first, message=kept, absent="content" not in message)
     assembly.step(index, "assistant")
     for part in spoken:
