@@ -221,6 +221,7 @@ class TurnInfo(msgspec.Struct, frozen=True):
     source_event: str | None = None
     tool_definitions: str | None = None
     settings: str | None = None
+    unknown_chunks: list[dict[str, Any]] = []
 
 
 class Queued(msgspec.Struct, frozen=True):

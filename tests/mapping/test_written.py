@@ -33,11 +33,11 @@ def trying() -> Trying:
 
 
 @pytest.mark.parametrize("verb", TRIALS)
-def test_a_verb_writes_every_home_that_names_it(verb: str, trying: Trying) -> None:
+def test_promise_168_a_verb_writes_every_home_that_names_it(verb: str, trying: Trying) -> None:
     assert trying.unwritten(TRIALS[verb]) == []
 
 
-def test_every_row_that_is_stored_is_tried_unless_its_verb_is_on_its_way() -> None:
+def test_promise_168_every_row_that_is_stored_is_tried_unless_its_verb_is_on_its_way() -> None:
     tried = {trial.row.key for trials in TRIALS.values() for trial in trials}
     waiting = {row.key for row in STORED if not any(map(is_there, row.writers))}
     assert tried | waiting == {row.key for row in STORED}

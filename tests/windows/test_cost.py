@@ -68,7 +68,7 @@ def compare(store: palaver.Store, cost: Cost) -> None:
             assert 0 < costs[1] <= 2 * costs[0], (shape, name, costs)
 
 
-def test_on_a_file(on_file: tuple[palaver.Store, Cost]) -> None:
+def test_promise_172_a_window_costs_the_same_at_any_depth_of_a_file(on_file: tuple[palaver.Store, Cost]) -> None:
     compare(*on_file)
 
 
@@ -81,5 +81,5 @@ def test_without_jumps_the_first_page_is_walked_to_and_that_is_seen(
     assert cost(long["first"]) > 2 * cost(short["first"])
 
 
-def test_on_postgres(on_postgres: tuple[palaver.Store, Cost]) -> None:
+def test_promise_172_a_window_costs_the_same_at_any_depth_on_postgres(on_postgres: tuple[palaver.Store, Cost]) -> None:
     compare(*on_postgres)

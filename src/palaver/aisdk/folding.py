@@ -51,6 +51,7 @@ class Fold:
     def __init__(self, message: Mapping[str, Any] | None = None, *, resets: bool = True) -> None:
         self._resets = resets
         self._applied = 0
+        self.unknown: list[Chunk] = []  # chunks of kinds that we do not know: they make no part, and are not lost
         self._clear(message["id"] if message is not None else "")
         if message is not None and message["role"] == "assistant":
             self._adopt(message)
@@ -128,10 +129,13 @@ class Fold:
         """Apply one chunk; answers which part it made or changed. A refused chunk changes nothing."""
         kind: str = chunk["type"]
         rule = _RULES.get(kind)
+        touched = None
         if rule is not None:
             touched = rule(self, chunk)
+        elif kind.startswith("data-"):
+            touched = self._on_data(chunk)
         else:
-            touched = self._on_data(chunk) if kind.startswith("data-") else None
+            self.unknown.append(chunk)
         self._applied += 1
         return touched
 
@@ -533,7 +537,7 @@ _RULES: dict[str, Callable[[Fold, Chunk], int | None]] = {
     "tool-output-denied": Fold._on_output_denied,
     "abort": Fold._on_abort,  # these two are noted, and do nothing to the message
     "error": Fold._on_error,
-}  # unknown kinds do nothing; data-* is found by its prefix
+}  # unknown kinds are noted; data-* is found by its prefix
 
 
 class _Partial:

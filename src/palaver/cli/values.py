@@ -72,6 +72,7 @@ TURN_KEYS = {
     "source_event": "what set it off, by its source's name, or null",
     "tool_definitions": "digest of the definitions of its tools, or null",
     "settings": "digest of the request's settings, or null",
+    "unknown_chunks": "chunks of its stream that this version does not know, as they came",
 }
 
 LINE_KEYS = {

@@ -6,10 +6,13 @@ added to.
 
 from __future__ import annotations
 
-from typing import Any, TypedDict
+from typing import TYPE_CHECKING, Any, TypedDict
 
 from ..base import exact_json
 from ..errors import BadValue
+
+if TYPE_CHECKING:
+    from ..aisdk.folding import Fold  # which only writers load
 
 
 class TurnFacts(TypedDict, total=False):
@@ -29,6 +32,7 @@ class TurnFacts(TypedDict, total=False):
     permissions_used: list[str]
     finish: str  # the reason that the stream's `finish` gave
     abort_reason: str
+    unknown_chunks: list[Any]  # of its stream: kinds that made no part, as they came
     error: dict[str, Any]  # {message, code?}; in turns of before, a text
     adopted_at: int  # of rows that another program wrote: when they became a turn
     late: str  # the sealed turn that a result came too late for
@@ -90,11 +94,13 @@ def _text(value: Any) -> str | None:
     return value if isinstance(value, str) and value and "\0" not in value else None
 
 
-def outcome(facts: TurnFacts, status: str, finish: str | None, ended: tuple[str, str | None] | None) -> TurnFacts:
+def outcome(facts: TurnFacts, status: str, fold: Fold) -> TurnFacts:
     """How a turn ended, by what its stream said: added to what its owner said, which goes first. What the stream said
     of another end is not how it ended."""
-    found: TurnFacts = {} if finish is None else {"finish": finish}
-    said, why = ended or (None, None)
+    found: TurnFacts = {} if fold.finish_reason is None else {"finish": fold.finish_reason}
+    if fold.unknown:  # no part has them, and the chunks themselves are trimmed
+        found["unknown_chunks"] = fold.unknown
+    said, why = fold.ended or (None, None)
     if said == status == "failed":
         found["error"] = {"message": why or ""}
     elif said == status == "aborted" and why is not None:

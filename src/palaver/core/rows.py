@@ -280,8 +280,7 @@ class SessionRow(Row):
     end_reason: str | None
     last_message_at: int | None
     app_id: str | None
-    waiting: int
-    live: int
+    open_turns: str | None
 
 
 # ---------------------------------------------------------------- sessions, names, owners

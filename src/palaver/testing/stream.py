@@ -124,6 +124,26 @@ class Stream(Group):
             {"type": "data-progress", "id": "q", "data": 1},
         ]
 
+    def test_chunks_of_unknown_kinds_are_kept_when_the_others_are_trimmed(self, store: Store, session: Session) -> None:
+        frames = [{"type": "media-frame", "n": n, "data": {"z": 1, "a": [n, 1.50]}} for n in (1, 2)]
+        with session.turn("show me") as turn:
+            turn.write(frames[0])
+            turn.text("here")
+            turn.write(frames[1])
+        assert store.trim(older_than=0) > 0
+        assert session.path()[-1].unknown_chunks == frames
+        assert [part["type"] for part in session.messages()[-1]["parts"]] == ["step-start", "text"]
+
+    def test_a_turn_that_waited_keeps_the_unknown_chunks_of_before_and_after(self, session: Session) -> None:
+        with session.turn("go") as turn:
+            turn.write({"type": "media-frame", "n": 1})
+            turn.tool("run", {})
+        session.resolve(turn.calls()[0].id, output="done")
+        with session.resume(turn.id) as resumed:
+            resumed.write({"type": "media-frame", "n": 2})
+            resumed.text("thanks")
+        assert [chunk["n"] for chunk in session.path()[-1].unknown_chunks] == [1, 2]
+
     def test_transient_and_unknown_chunks_leave_no_part_but_are_counted(self, session: Session) -> None:
         turn = session.turn("Go.")
         turn.write({"type": "data-spinner", "data": 1, "transient": True})

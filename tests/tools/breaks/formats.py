@@ -92,3 +92,25 @@ def the_total_forgets_the_cache() -> None:
     from palaver.model import Usage
 
     Usage.total = property(lambda self: self.input + self.output)  # type: ignore[assignment, method-assign]
+
+
+@planted
+def a_usage_row_is_written_twice() -> None:
+    """Every response is counted, and its row is there a second time."""
+    from palaver.core.turn import usage_rows
+
+    add = usage_rows.add
+
+    def twice(*given: Any, **named: Any) -> None:
+        add(*given, **named)
+        add(*given, **named)
+
+    usage_rows.add = twice  # type: ignore[assignment]
+
+
+@planted
+def the_finish_reason_is_forgotten() -> None:
+    """What a stream said of its end goes with its chunks."""
+    from palaver.core.turn import seal
+
+    seal.outcome = lambda facts, status, fold: facts  # type: ignore[attr-defined]

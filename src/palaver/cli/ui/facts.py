@@ -74,11 +74,19 @@ def _facts(turn: TurnInfo, prompt: PromptText, detail: bool) -> Iterator[tuple[s
     if detail:
         yield "granted:", "\n".join(map(_rule, turn.permissions_granted))
     yield "used:", ", ".join(map(str, turn.permissions_used))
+    yield "unknown:", _unknown(turn, detail)
 
 
 def _kinds(turn: TurnInfo) -> str:
     kinds = zip(USAGE_KEYS, turn.usage.counts(), strict=True)
     return ", ".join(f"{number:,} {kind.replace('_', ' ')}" for kind, number in kinds if number)
+
+
+def _unknown(turn: TurnInfo, detail: bool) -> str:
+    """Chunks that made no part: their kinds, or in detail all that they said."""
+    if detail:
+        return "\n".join(map(outline, turn.unknown_chunks))
+    return ", ".join(sorted({str(chunk.get("type")) for chunk in turn.unknown_chunks}))
 
 
 def _tools(turn: TurnInfo) -> str:

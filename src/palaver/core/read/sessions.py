@@ -34,16 +34,21 @@ def as_info(row: Row) -> SessionInfo:
     (
         id, agent, workspace, model, title, preview, parent, message, relation, revision, turn, depth, count,
         prompt, completion, reasoning, read, write, total, cost, meta, created, updated, archived, deleted,
-        ended, reason, message_at, app_id, waiting, live,
+        ended, reason, message_at, app_id, turns,
     ) = row
     return SessionInfo(
         id, agent, workspace, _value(model, id), title, preview, parent, message, relation or "import", revision or 0,
         turn, depth or 0, count or 0, Usage(prompt, completion, reasoning, read, write), total, cost, _value(meta, id),
         created if type(created) is int else damage.as_time(created),
         updated if type(updated) is int else damage.as_time(updated), archived, deleted,
-        app_id, waiting, live, ended, reason, message_at,
+        app_id, *_open(turns), ended, reason, message_at,
     )
     # fmt: on
+
+
+def _open(statuses: str | None) -> tuple[int, int]:
+    """How many of a session's open turns wait, and how many are written."""
+    return (statuses.count("waiting"), statuses.count("streaming")) if statuses else (0, 0)
 
 
 def _value(text: str | None, session_id: str) -> Any:

@@ -75,6 +75,7 @@ _LISTS = {
     "tools": "tools_available",
     "permissions_granted": "permissions_granted",
     "permissions_used": "permissions_used",
+    "unknown_chunks": "unknown_chunks",
 }
 
 

@@ -114,7 +114,7 @@ def freeze(tx: Tx, turn: OpenTurn, status: str, beside: Sequence[LooseMessage] =
     """Everything that a seal writes except the head. Loose rows `beside` the turn become entries of it. The caller
     knows that the turn is open."""
     assert status in SEALED
-    turn.facts = outcome(turn.facts, status, turn.fold.finish_reason, turn.fold.ended)
+    turn.facts = outcome(turn.facts, status, turn.fold)
     close_parts(turn, status)
     response.write_metadata(tx, turn)
     _fill_response(tx, turn)

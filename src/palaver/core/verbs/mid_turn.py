@@ -39,7 +39,7 @@ def compact(
     if head.open_turns:
         hidden_stamps.hide_open_turns(tx, head)
     facts: TurnFacts = turn.facts.copy()
-    for key in IN_MEMORY:
+    for key in (*IN_MEMORY, "unknown_chunks"):  # of how it ended, and of its own stream
         facts.pop(key, None)  # type: ignore[misc]
     facts["continues"] = turn.id
     return open_turn.begin(tx, head, [], owner=owner, facts=facts), rest

@@ -17,12 +17,10 @@ SELECT created_at, agent FROM chat_sessions WHERE id = :session;
 SELECT 1 FROM chat_sessions LIMIT 1;
 
 -- snippet: marks
--- What a list says of a session beside its row: the application's own id, and how many turns wait or are written.
+-- What a list says of a session beside its row: the application's own id, and how its open turns stand.
 (SELECT min(f.foreign_id) FROM foreign_ids f WHERE f.id = s.id AND f.origin = 'client' AND f.scope = 'session') AS app_id,
-       (SELECT count(*) FROM turns o WHERE o.session_id = s.id AND o.live = 1 AND o.sealed_at IS NULL
-           AND o.status = 'waiting') AS waiting,
-       (SELECT count(*) FROM turns o WHERE o.session_id = s.id AND o.live = 1 AND o.sealed_at IS NULL
-           AND o.status = 'streaming') AS live
+       (SELECT group_concat(o.status, ' ') FROM turns o
+         WHERE o.session_id = s.id AND o.live = 1 AND o.sealed_at IS NULL) AS open_turns
 
 -- name: get_session
 -- One session as a list shows it; heads may be missing where another program made the session.
