@@ -21,7 +21,6 @@ TOOL_STATES = (
     "output-error",
     "output-denied",
 )
-RELATIONS = ("root", "fork", "spawn", "continue", "import")
 USAGE_KEYS = ("input", "output", "reasoning", "cache_read", "cache_write")
 MOST = 2**53  # of anything that is counted, and of every sum: exact for each reader of JSON
 

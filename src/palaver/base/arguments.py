@@ -52,10 +52,10 @@ def revision(value: Any) -> int | None:
     raise BadValue(f"expected is the revision you read, a whole number, not {shown(value)}")
 
 
-def number(name: str, value: Any, *, least: float = 0, most: float = LONGEST) -> float:
+def number(name: str, value: Any, *, least: float = 0) -> float:
     """A number of something: not a flag, not NaN, not less or more than that."""
-    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= most:
-        raise BadValue(f"{name} is a number from {least:g} to {most:,.0f}, not {shown(value)}")
+    if isinstance(value, bool) or not isinstance(value, int | float) or not least <= value <= LONGEST:
+        raise BadValue(f"{name} is a number from {least:g} to {LONGEST:,.0f}, not {shown(value)}")
     return value
 
 

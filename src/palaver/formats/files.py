@@ -32,10 +32,10 @@ def is_web(url: str) -> bool:
     return url.lower().startswith(("http://", "https://"))
 
 
-def media_type(url: str, default: str = UNKNOWN) -> str:
-    """Of a data URL; of any other, the default."""
+def media_type(url: str) -> str:
+    """Of a data URL; that of any other is not known."""
     found = _DATA_URL.fullmatch(url)
-    return found["type"] if found and found["type"] else default
+    return found["type"] if found and found["type"] else UNKNOWN
 
 
 def base64(url: str) -> str | None:

@@ -83,8 +83,8 @@ class Unreadable(Exception):
 class Budget:
     """How many pieces may still be looked at: of a line, and of what its commands run."""
 
-    def __init__(self, pieces: int = MOST) -> None:
-        self._left = pieces
+    def __init__(self) -> None:
+        self._left = MOST
 
     def spend(self, pieces: int = 1) -> None:
         self._left -= pieces

@@ -39,12 +39,12 @@ def code(screen: Screen, text: str, language: str, indent: int) -> str:
     return drawn(screen, highlighted(text, name, screen.width, indent))
 
 
-def table(screen: Screen, lines: list[list[str]], names: int) -> str:
-    """Rows under the first of them; what follows the names are numbers."""
+def table(screen: Screen, lines: list[list[str]]) -> str:
+    """Rows under the first of them; what follows their names are numbers."""
     header, *rows = lines
     made = Table(box=SIMPLE, pad_edge=False, header_style="bold")
     for place, title in enumerate(header):
-        made.add_column(Text(title), justify="left" if place < names else "right", style="" if place else "yellow")
+        made.add_column(Text(title), justify="right" if place else "left", style="" if place else "yellow")
     for row in rows:
         made.add_row(*map(Text, row))
     return drawn(screen, made)

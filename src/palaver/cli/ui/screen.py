@@ -15,15 +15,14 @@ if TYPE_CHECKING:
     from typing import Any, TextIO
 
 _ANSI = {"bold": "1", "dim": "2", "red": "31", "green": "32", "yellow": "33", "blue": "34", "magenta": "35"}
-WIDE = 120  # where there is no terminal to ask, long values are cut to about this
 
 
 class Screen:
     """Standard output, and what it can do."""
 
-    def __init__(self, out: TextIO | None = None, *, raw: bool = False) -> None:
+    def __init__(self, out: TextIO | None = None) -> None:
         self.out = out or sys.stdout
-        self.raw = raw
+        self.raw = False
         self.encoding = _encoding(self.out)
         self.tty = self.out.isatty()
         self.colour = self.tty and not os.environ.get("NO_COLOR") and os.environ.get("TERM") != "dumb"

@@ -10,11 +10,10 @@ _GAP = 2
 
 
 class Table:
-    """Safe cells under a header. The first columns hold names, the others numbers."""
+    """Safe cells under a header. The first column holds names, the others numbers."""
 
-    def __init__(self, header: list[str], *, names: int = 1) -> None:
+    def __init__(self, header: list[str]) -> None:
         self.header = header
-        self.names = names
         self.rows: list[list[str]] = []
 
     def add(self, *cells: str) -> None:
@@ -27,9 +26,9 @@ class Table:
         if screen.width and sum(widths) + _GAP * len(widths) > screen.width:
             self._print_lines(screen, lines)
         elif screen.rich:
-            screen.say(self._drawn(screen, lines, sum(place < self.names for place in used)))
+            screen.say(self._drawn(screen, lines))
         else:
-            self._print_columns(screen, lines, widths, sum(place < self.names for place in used))
+            self._print_columns(screen, lines, widths)
 
     def _print_lines(self, screen: Screen, lines: list[list[str]]) -> None:
         """Each row by itself: its name, then what it has."""
@@ -39,15 +38,15 @@ class Table:
             for line in wrap(f"{name}: {said or '-'}", screen.width, rest="  "):
                 screen.say(line)
 
-    def _print_columns(self, screen: Screen, lines: list[list[str]], widths: list[int], names: int) -> None:
+    def _print_columns(self, screen: Screen, lines: list[list[str]], widths: list[int]) -> None:
         for cells in lines:
             padded = [
-                sanitize.pad(cell, width) if place < names else " " * (width - sanitize.width(cell)) + cell
+                " " * (width - sanitize.width(cell)) + cell if place else sanitize.pad(cell, width)
                 for place, (cell, width) in enumerate(zip(cells, widths, strict=True))
             ]
             screen.say((" " * _GAP).join(padded).rstrip())
 
-    def _drawn(self, screen: Screen, lines: list[list[str]], names: int) -> str:
+    def _drawn(self, screen: Screen, lines: list[list[str]]) -> str:
         from .rich_text import table
 
-        return table(screen, lines, names)
+        return table(screen, lines)

@@ -141,7 +141,7 @@ class _Journaled:
         if session is None:  # another program removed the row: nothing was changed
             return
         if query.name in _STREAMED and not self._seals and len(params["data"]) > _SHORT:
-            params["data"] = self._source(query, params, session) or params["data"]
+            params["data"] = self._source(params, session) or params["data"]
         if params.get("data") is _IN_ITS_ROW:
             ((params["data"],),) = self._tx.all(Q.data_of_part, id=params["id"])
         if query.name == "set_message_metadata" and len(params["metadata"]) > _SHORT:
@@ -163,7 +163,7 @@ class _Journaled:
         (home,) = self._tx.one(BY_ROW[query.name], id=row_id) or (None,)
         return home
 
-    def _source(self, query: Query, params: dict[str, Any], session: str) -> dict[str, Any] | None:
+    def _source(self, params: dict[str, Any], session: str) -> dict[str, Any] | None:
         """Which part of which turn's fold this is, and up to which event."""
         part = records.streamed_part.one(self._tx, id=params["id"])
         if part is None:

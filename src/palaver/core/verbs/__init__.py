@@ -16,11 +16,9 @@ __all__ = [
     "foreign_ids",
     "late_result",
     "lifecycle",
-    "message_input",
     "mid_turn",
     "moves",
     "names",
-    "options",
     "preflight",
     "pruning",
     "queue",
@@ -35,7 +33,6 @@ __all__ = [
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from ..settle import preflight, recovery
-    from ..turn import message_input, options
     from . import (
         answer,
         begin,
@@ -64,7 +61,5 @@ else:
         {
             "preflight": f"{_CORE}.settle.preflight",
             "recovery": f"{_CORE}.settle.recovery",
-            "message_input": f"{_CORE}.turn.message_input",
-            "options": f"{_CORE}.turn.options",
         },
     )
