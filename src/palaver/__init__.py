@@ -27,6 +27,7 @@ if TYPE_CHECKING:
         ChunkError as ChunkError,
         ChunkGap as ChunkGap,
         ContextTooLarge as ContextTooLarge,
+        GraftRefused as GraftRefused,
         HeadConflict as HeadConflict,
         MessageCancelled as MessageCancelled,
         MessageFired as MessageFired,
@@ -66,6 +67,19 @@ if TYPE_CHECKING:
         UsageConflict as UsageConflict,
         UsageKeyTaken as UsageKeyTaken,
     )
+    from .grafts.values import (
+        GraftCompaction as GraftCompaction,
+        GraftedSession as GraftedSession,
+        GraftItem as GraftItem,
+        GraftMove as GraftMove,
+        GraftProblem as GraftProblem,
+        GraftProgress as GraftProgress,
+        GraftReport as GraftReport,
+        GraftSession as GraftSession,
+        GraftTurn as GraftTurn,
+        GraftUsage as GraftUsage,
+        Native as Native,
+    )
     from .model import (
         Event as Event,
         Line as Line,
@@ -99,7 +113,7 @@ _HOMES = {
     "copying": "CopyProblem CopyReport copy",
     "directory": "Migrated SpaceInfo Spaces spaces",
     "errors": (
-        "AliasTaken BadRule BadValue ChunkError ChunkGap ContextTooLarge HeadConflict "
+        "AliasTaken BadRule BadValue ChunkError ChunkGap ContextTooLarge GraftRefused HeadConflict "
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionExists SessionNotFound StoreBusy StoreClosed StoreCorrupt "
@@ -108,6 +122,10 @@ _HOMES = {
         "UsageConflict UsageKeyTaken"
     ),
     "aisdk.budget": "Context",
+    "grafts.values": (
+        "GraftCompaction GraftItem GraftMove GraftProblem GraftProgress GraftReport GraftSession GraftTurn GraftUsage "
+        "GraftedSession Native"
+    ),
     "aisdk.folding": "fold",
     "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage UsageEntry Window WindowText",
     "permissions": "Answer",

@@ -103,6 +103,15 @@ class ChunkError(PalaverError, ValueError):
         self.chunk_id = chunk_id
 
 
+class GraftRefused(PalaverError):
+    """Some of what a source has could not be brought in; the rest is here. `report` says what became of it all."""
+
+    def __init__(self, report: Any, problems: int, first: str) -> None:
+        more = f" (and {problems - 1} more)" if problems > 1 else ""
+        super().__init__(f"not everything came in; {first}{more}. The rest is kept: mend the source and graft it again")
+        self.report = report
+
+
 class NotFound(PalaverError, LookupError):
     noun = "thing"
 

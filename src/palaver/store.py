@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import os
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from contextlib import ExitStack
 from types import TracebackType
 from typing import TYPE_CHECKING
@@ -30,6 +30,7 @@ from .watcher import Watcher
 
 if TYPE_CHECKING:
     from .core.turn.open_turn import OpenTurn
+    from .grafts.values import GraftProgress, GraftReport, GraftSession, Native
     from .turn import Turn
 
 _CLOSING = 0.1  # seconds that `close` trims for
@@ -168,6 +169,29 @@ class Store:
         """Also where there would be nothing to do: what is refused does not depend on what others did."""
         if self.readonly:
             raise refusal()
+
+    # ------------------------------------------------------------ history from elsewhere
+
+    def graft(
+        self,
+        sessions: GraftSession | Iterable[GraftSession],
+        *,
+        progress: Callable[[GraftProgress], None] | None = None,
+    ) -> GraftReport:
+        """Bring in what happened elsewhere, with its own times: what is here already is known by the SHA-256 of its
+        items and left alone. What cannot be brought in is told by GraftRefused, when all the rest is here."""
+        from .grafts import driver
+
+        self._refuse_if_readonly()
+        return driver.bring_in(self.db, self._runtime, sessions, arguments.function("progress", progress))
+
+    def natives(self, turn_id: str) -> list[Native]:
+        """The items that a turn was made of, exactly as they were given; empty if it came by no graft."""
+        from .grafts import preparing
+
+        arguments.text("turn_id", turn_id)
+        with self.db.read() as tx:
+            return preparing.natives_of(tx, turn_id)
 
     # ------------------------------------------------------------ ids and texts that are no session's own
 

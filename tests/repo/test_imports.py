@@ -18,7 +18,7 @@ LAYERS = [
     {"formats"},
     {"db"},
     {"core"},
-    {"streaming", "exports"},
+    {"streaming", "exports", "grafts"},
     {
         *(
             "tool_call",

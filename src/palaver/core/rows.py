@@ -478,6 +478,48 @@ system_prompt = Select("get_prompt", PromptBodyRow)
 body = Select("get_body", PromptBodyRow)
 
 
+# ---------------------------------------------------------------- what came from elsewhere
+
+
+class NativeKeyRow(Row):
+    turn_id: str
+    digest: bytes
+
+
+class NativeItemRow(Row):
+    item: str
+    digest: bytes
+
+
+class NativeRow(Row):
+    turn_id: str
+    origin: str
+    item: str
+    digest: bytes
+    body: bytes | None
+    codec: str | None
+    file: str | None
+    place: int | None
+
+
+class TurnIdRow(Row):
+    turn_id: str | None
+
+
+class NewestLineRow(Row):
+    seq: int
+    at: int
+    link: bytes
+
+
+natives_beginning = Select("natives_beginning", NativeKeyRow)
+natives_ending = Select("natives_ending", TurnIdRow)
+native_items = Select("native_items", NativeItemRow)
+natives_of_turn = Select("natives_of_turn", NativeRow)
+newest_graft = Select("newest_graft", TurnIdRow)
+newest_line = Select("newest_line", NewestLineRow)
+
+
 # ---------------------------------------------------------------- what a store looks for when it opens
 
 

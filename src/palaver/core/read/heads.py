@@ -26,6 +26,10 @@ class Head(NamedTuple):
     has_row: int = 1
     has_turn: int = 1  # 0: it points at a turn that is not there
 
+    def times(self, count: int) -> range:
+        """So many created_at values, of those that were reserved last."""
+        return range(self.last_at - count + 1, self.last_at + 1)
+
 
 class Thread(NamedTuple):
     """What a turn inherits from its parent."""

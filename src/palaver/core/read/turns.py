@@ -192,6 +192,12 @@ def is_known(tx: Tx, session_id: str, turn_id: str) -> bool:
     return rows.is_known.one(tx, session=session_id, turn=turn_id) is not None
 
 
+def is_sealed(tx: Tx, turn_id: str) -> bool:
+    """Whether it is a turn that something can come after."""
+    turn = rows.turn.one(tx, turn=turn_id)
+    return turn is not None and turn.sealed_at is not None
+
+
 def head_at(tx: Tx, session_id: str, at: int) -> HeadAtRow:
     """Where the head stood at a time."""
     sessions.require(tx, session_id)

@@ -163,7 +163,8 @@ def begin(
     )
     for entry in references or ():
         turn.add(tx, entry.kind, entry.ref, entry.client_id, entry.salt, entry.leaf)
-    turn.entries += write_messages(tx, turn.id, session_id, prepared, last_at=head.last_at, first=len(turn.entries))
+    times = head.times(len(prepared))
+    turn.entries += write_messages(tx, turn.id, session_id, prepared, times=times, first=len(turn.entries))
     turn.given = tools_listed(tx, turn.id) if references else tools_in(prepared)
     data = exact_json.dump({"turn": turn.id, "parent": parent_id})
     tx.defer_values(Q.insert_event, session_id, seq, "begin", seq, data, now_ms())
@@ -183,19 +184,25 @@ def tools_listed(tx: Tx, turn_id: str) -> Tools:
 
 
 def write_messages(
-    tx: Tx, turn_id: str, session_id: str, messages: list[NewMessage], *, last_at: int, first: int = 0
+    tx: Tx,
+    turn_id: str,
+    session_id: str,
+    messages: list[NewMessage],
+    *,
+    times: Sequence[int],
+    first: int = 0,
+    hidden_at: int | None = None,
 ) -> list[Entry]:
-    """Rows and entries of messages that are whole. Their created_at values end at `last_at`, the entries begin at
-    `first`. Most appends come through here, so each call counts."""
-    put, written, at = tx.defer_values, list[Entry](), last_at - len(messages)
-    for message in messages:
-        at += 1
+    """Rows and entries of messages that are whole. `times` are their created_at values, the entries begin at `first`.
+    Most appends come through here, so each call counts."""
+    put, written = tx.defer_values, list[Entry]()
+    for message, at in zip(messages, times, strict=True):
         if message.client_id is not None:
             use_free_id(tx, message)
         home, seq = message.id, first + len(written)
         text = message.metadata
-        if message.usage is not None:
-            text = metadata.add_owned(text, usage=message.usage, hidden_at=None)
+        if message.usage is not None or hidden_at is not None:
+            text = metadata.add_owned(text, usage=message.usage, hidden_at=hidden_at)
         put(Q.insert_message, home, session_id, message.role, text, at)
         put(Q.insert_entry, turn_id, seq, "message", home, message.client_id, message.salt, message.leaf)
         written.append(Entry(seq, "message", home, message.client_id, message.salt, message.leaf))

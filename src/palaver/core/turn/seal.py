@@ -34,9 +34,9 @@ assert Q.seal_turn.names == (
     *(*COLUMNS, "chunks", "turn", "fence"),
 )
 assert Q.insert_sealed_turn.names == (
-    *("id", "parent", "session", "revision", "begin_seq", "kind", "status", "now", "digest", "depth", "thread_tokens"),
-    *("thread_messages", "response", "input", "output", "reasoning", "cache_read", "cache_write", "cost", "told"),
-    *("facts", "jump", "thread_results", "thread_calls", *COLUMNS),
+    *("id", "parent", "session", "revision", "begin_seq", "kind", "status", "started", "now", "digest", "depth"),
+    *("thread_tokens", "thread_messages", "response", "input", "output", "reasoning", "cache_read", "cache_write"),
+    *("cost", "told", "facts", "jump", "thread_results", "thread_calls", *COLUMNS),
 )
 assert Q.fill_entry.names == ("salt", "leaf", "turn", "seq")
 assert Q.touch_session.names == ("now", "session")
@@ -58,14 +58,15 @@ class Sealed(NamedTuple):
     usage: Usage
     cost: float
     facts: TurnFacts
+    started_at: int | None = None  # None: when it was sealed
 
     def info(self) -> TurnInfo:
-        """As a caller sees a turn that came whole: it was begun when it was sealed."""
+        """As a caller sees a turn that came whole."""
         # fmt: off
         return TurnInfo(
             self.id, self.parent_id, self.session_id, self.kind, self.status, self.base_revision, self.thread.depth,
-            self.at, self.at, self.thread.digest, self.response_id, self.usage, self.cost, self.thread.tokens,
-            self.thread.messages, **turns.told(self.facts),
+            self.started_at or self.at, self.at, self.thread.digest, self.response_id, self.usage, self.cost,
+            self.thread.tokens, self.thread.messages, **turns.told(self.facts),
         )
         # fmt: on
 
@@ -82,7 +83,17 @@ def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None, *, is_told: bool = Fa
         tx.defer_values(
             Q.insert_sealed_turn,
             *(turn.id, turn.parent_id, turn.session_id, turn.base_revision, turn.begin_seq, turn.kind, turn.status),
-            *(turn.at, digest, depth, tokens, messages, turn.response_id, *turn.usage.counts(), turn.cost),
+            *(
+                turn.started_at or turn.at,
+                turn.at,
+                digest,
+                depth,
+                tokens,
+                messages,
+                turn.response_id,
+                *turn.usage.counts(),
+                turn.cost,
+            ),
             *(int(is_told), facts, jumps.id_of(jump), results, calls, *columns(turn.facts)),
         )
     else:
@@ -177,18 +188,24 @@ def commit(
     thread: Thread | None = None,
     facts: TurnFacts | None = None,
     counted: Sequence[tuple[str, Usage]] = (),
-    told: Told | None = None,
+    told: Sequence[Told] = (),
+    dated: Dated | None = None,
 ) -> Sealed:
     """A turn that is written and sealed in one transaction: `entries` of other turns, then new messages. `counted` is
-    usage of the entries that is in the session's sums already, `told` what the caller says the turn used."""
+    usage of the entries that is in the session's sums already, `told` what the caller says the turn used, `dated` when
+    it happened, if not now."""
     turn_id, session_id = turn_id or ids.mint(ids.TURN), head.session_id
     before = thread_of(tx, parent_id) if thread is None else thread
     listed = [open_turn.write_entry(tx, turn_id, seq, entry) for seq, entry in enumerate(entries)]
-    listed += open_turn.write_messages(tx, turn_id, session_id, messages, last_at=head.last_at, first=len(listed))
+    times = dated.messages if dated else head.times(len(messages))
+    hidden_at = dated.hidden_at if dated else None
+    listed += open_turn.write_messages(
+        tx, turn_id, session_id, messages, times=times, first=len(listed), hidden_at=hidden_at
+    )
     found = usages_in(messages)
     new = sum((usage for _, usage in found), NOTHING) if found else NOTHING
     usage = sum((usage for _, usage in counted), new) if counted else new
-    usage = usage + told.usage if told else usage
+    usage = sum((one.usage for one in told), usage) if told else usage
     answer = last_answer(messages) or (_last_listed_answer(tx, entries) if entries else None)
     tools = open_turn.tools_listed(tx, turn_id) if entries else open_turn.tools_in(messages)
     jump = jumps.of_child(tx, parent_id, before.depth, before.jump)
@@ -196,45 +213,61 @@ def commit(
     after = _thread(before, kind, listed, usage, tools, jump)
     # fmt: off
     sealed = Sealed(
-        turn_id, session_id, parent_id, revision, head.event_seq, kind, status, head.last_at, after, answer, usage,
-        (told.cost or 0.0) if told else 0.0, facts or {},
+        turn_id, session_id, parent_id, revision, head.event_seq, kind, status, dated.sealed if dated else head.last_at,
+        after, answer, usage, sum(one.cost or 0.0 for one in told), facts or {}, dated.started if dated else None,
     )
     # fmt: on
-    _record(tx, sealed, None, is_told=bool(told and told.message_id))
+    _record(tx, sealed, None, is_told=any(one.message_id for one in told))
     if found or counted or told:
         _count(tx, sealed, before, [*counted, *found], new, told)
     return sealed
 
 
 class Told(NamedTuple):
-    """What a caller says a whole turn used. `message_id` is its answer, None if it has none."""
+    """What a caller says a response used. `message_id` is the answer, None if there is none; `model` that of the turn,
+    if None; `at` now."""
 
     usage: Usage
     cost: float | None
     message_id: str | None
+    key: str | None = None
+    model: Any = None
+    source: str = usage_rows.TOLD
+    at: int | None = None
+
+
+class Dated(NamedTuple):
+    """When a turn of another time happened: the created_at of each message, its beginning and its end. `hidden_at`: its
+    messages are not on the path."""
+
+    messages: Sequence[int]
+    started: int
+    sealed: int
+    hidden_at: int | None
 
 
 def _count(
-    tx: Tx, turn: Sealed, before: Thread, found: Sequence[tuple[str, Usage]], new: Usage, told: Told | None
+    tx: Tx, turn: Sealed, before: Thread, found: Sequence[tuple[str, Usage]], new: Usage, told: Sequence[Told]
 ) -> None:
     """The rows of its usage; the session's sums get what is new, and what was told of an answer."""
     model = turn.facts.get("model")
     usage_rows.of_messages(tx, turn.session_id, turn.id, found, model)
     more, cost = new, 0.0
-    if told is not None:
-        about: dict[str, Any] = {"turn_id": turn.id, "message_id": told.message_id, "model": model, "cost": told.cost}
-        usage_rows.add(tx, turn.session_id, told.usage, source=usage_rows.TOLD, **about)
-        if told.message_id is not None:
-            more, cost = new + told.usage, told.cost or 0.0
+    for one in told:
+        about: dict[str, Any] = {"turn_id": turn.id, "message_id": one.message_id, "model": one.model or model}
+        usage_rows.add(
+            tx, turn.session_id, one.usage, **about, source=one.source, key=one.key, cost=one.cost, at=one.at
+        )
+        if one.message_id is not None:
+            more, cost = more + one.usage, cost + (one.cost or 0.0)
     if more != NOTHING or cost:
         counting.refuse_overflow(tx, turn.session_id, before, NOTHING, more)
-        add_usage(tx, turn.session_id, more, cost)
+        add_usage(tx, turn.session_id, more, cost, at=turn.at)
 
 
-def add_usage(tx: Tx, session_id: str, usage: Usage, cost: float = 0.0) -> None:
+def add_usage(tx: Tx, session_id: str, usage: Usage, cost: float = 0.0, *, at: int) -> None:
     """Tokens that came with whole messages enter the session's sums."""
-    columns = usage.columns()
-    tx.defer(Q.add_usage, session=session_id, **columns, total=usage.total, cost=cost, now=now_ms())
+    tx.defer(Q.add_usage, session=session_id, **usage.columns(), total=usage.total, cost=cost, now=at)
 
 
 def usages_in(messages: Sequence[NewMessage]) -> list[tuple[str, Usage]]:

@@ -32,6 +32,7 @@ def add(
     cost: float | None = None,
     computed: float | None = None,
     price: str | None = None,
+    at: int | None = None,
 ) -> None:
     provider, name = _model_of(model)
     tx.defer(
@@ -47,7 +48,7 @@ def add(
         cost_reported=cost,
         cost_computed=computed,
         price=price,
-        at=now_ms(),
+        at=now_ms() if at is None else at,
     )
 
 

@@ -73,7 +73,7 @@ def _begin(tx: Tx, head: Head, given: NewTurn, standing: Standing, facts: TurnFa
     if found:  # of answers that came with the question
         usage = sum((usage for _, usage in found), NOTHING)
         counting.refuse_overflow(tx, head.session_id, turn.thread, NOTHING, usage)
-        seal.add_usage(tx, head.session_id, usage)
+        seal.add_usage(tx, head.session_id, usage, at=now_ms())
         usage_rows.of_messages(tx, head.session_id, None, found, facts.get("model"))  # not of the turn's response
     if given.options.trigger is not None:
         triggers.deliver(tx, head.session_id, turn.id, given.options.trigger, triggers.payload(given.messages))

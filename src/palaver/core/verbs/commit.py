@@ -35,7 +35,7 @@ class WholeTurn(NamedTuple):
     options: TurnOptions
     expected: int | None
     status: str | None = None  # None: as its tool calls say
-    told: Told | None = None
+    told: tuple[Told, ...] = ()
 
     @classmethod
     def of(cls, messages: Any, expected: Any, given: CommitKeywords) -> WholeTurn:
@@ -58,7 +58,7 @@ class WholeTurn(NamedTuple):
             if seal.usages_in([answer]):
                 raise BadValue("the answer's metadata says what was used; give it there or as `usage=`, not both")
             answer.usage = counts.json()
-        return self._replace(told=Told(counts, cost, None if answer is None else answer.id))
+        return self._replace(told=(Told(counts, cost, None if answer is None else answer.id),))
 
     def end_status(self) -> str:
         return seal.status_of(self.messages) if self.status is None else self.status

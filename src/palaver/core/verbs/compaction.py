@@ -23,6 +23,7 @@ from ..read.summaries import KIND
 from ..runtime import Runtime
 from ..settle import preflight
 from ..turn import message_input, seal
+from ..turn.message_input import NewMessage
 from ..turn.seal import Sealed
 
 
@@ -106,6 +107,14 @@ def compact(
 
 def write(tx: Tx, head: Head, given: Compaction, which: Scope) -> Sealed:
     """The compaction's turn on the head, sealed. The caller moves the head to it."""
+    said, data = message(given, which)
+    turn = seal.commit(tx, head, [said], kind=KIND, parent_id=head.turn_id)
+    tx.defer(Q.put_compaction, turn=turn.id, **summaries.columns(data))
+    return turn
+
+
+def message(given: Compaction, which: Scope) -> tuple[NewMessage, dict[str, Any]]:
+    """The one message of a compaction, and the fields in it."""
     data = {
         "summary": given.summary,
         "summarized_through_turn_id": which.through,
@@ -120,11 +129,8 @@ def write(tx: Tx, head: Head, given: Compaction, which: Scope) -> Sealed:
         "overflow": given.overflow,
         "metadata": given.metadata,
     }
-    part = {"type": COMPACTION, "data": {key: value for key, value in data.items() if value is not None}}
-    message = message_input.compaction_message(part, _usage(given))
-    turn = seal.commit(tx, head, [message], kind=KIND, parent_id=head.turn_id)
-    tx.defer(Q.put_compaction, turn=turn.id, **summaries.columns(part["data"]))
-    return turn
+    said = {key: value for key, value in data.items() if value is not None}
+    return message_input.compaction_message({"type": COMPACTION, "data": said}, _usage(given)), said
 
 
 def _usage(given: Compaction) -> dict[str, Any]:

@@ -41,14 +41,14 @@ class NewSession(NamedTuple):
         return self._replace(metadata=_metadata(self.metadata), relation=_relation_of(self.relation, self.parent))
 
 
-def create(tx: Tx, new: NewSession, session_id: str | None = None) -> str:
-    """A new session; with a parent, one that came from there."""
+def create(tx: Tx, new: NewSession, session_id: str | None = None, *, at: int | None = None) -> str:
+    """A new session; with a parent, one that came from there. `at`: when it was made, if not now."""
     parent = None if new.parent is None else _known(tx, new.parent)
     name = _name(tx, session_id)
     turn_id, message = _spawn_point(tx, parent)
     row = {"id": name, "agent": new.agent, "workspace": new.workspace, "model": model_ref.stored(new.model)}
     row |= {"parent": parent, "parent_message": message, "metadata": new.metadata}
-    _insert(tx, row, heads.Origin(new.relation, parent, turn_id, new.call), new.facts, title=new.title)
+    _insert(tx, row, heads.Origin(new.relation, parent, turn_id, new.call), new.facts, at=at, title=new.title)
     return name
 
 
@@ -146,9 +146,11 @@ def fork(tx: Tx, runtime: Runtime, session_id: str, at: str | None, title: str |
     return new
 
 
-def _insert(tx: Tx, row: dict[str, str | None], origin: heads.Origin, given: Facts, **head: Any) -> None:
+def _insert(
+    tx: Tx, row: dict[str, str | None], origin: heads.Origin, given: Facts, *, at: int | None = None, **head: Any
+) -> None:
     """A new session: its row, its head, its facts."""
-    session_id, now = str(row["id"]), now_ms()
+    session_id, now = str(row["id"]), now_ms() if at is None else at
     tx.defer(Q.insert_session, **row, now=now)
     kind = "fork" if origin.relation == "fork" else "create"
     heads.create(tx, session_id, origin, now=now, kind=kind, reason=f"agent {row['agent']}", **head)

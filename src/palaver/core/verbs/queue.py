@@ -126,7 +126,7 @@ def _enqueue(tx: Tx, session_id: str, message: NewMessage, facts: TurnFacts) -> 
         facts=exact_json.encode(facts),
         **turn_facts.named_columns(facts),
     )
-    open_turn.write_messages(tx, turn_id, session_id, [message], last_at=head.last_at)
+    open_turn.write_messages(tx, turn_id, session_id, [message], times=head.times(1))
     text = metadata.splice(message.metadata, "queued_at", str(head.last_at))
     tx.defer(Q.set_message_metadata, id=message.id, metadata=text, now=head.last_at)
     tx.defer(Q.insert_queued, session=session_id, id=key, turn=turn_id, payload=content, at=head.last_at)

@@ -315,6 +315,23 @@ CREATE TABLE foreign_ids (
 ) WITHOUT ROWID;
 CREATE INDEX foreign_ids_by_id ON foreign_ids (id);
 
+-- Items of other programs, as they were given: which turn says what they say. An item that comes again is known by its
+-- digest, never by what we made of it.
+CREATE TABLE natives (
+    turn_id    TEXT NOT NULL,
+    seq        INTEGER NOT NULL,               -- their order in the turn
+    session_id TEXT NOT NULL,                  -- home of the turn
+    origin     TEXT NOT NULL,                  -- the program it came from
+    item       TEXT NOT NULL,                  -- its id there; '#' and its place, where it has none
+    digest     BLOB NOT NULL,                  -- SHA-256 of the item
+    body       BLOB,                           -- the item itself; NULL: erased
+    codec      TEXT,                           -- zstd; NULL: the body is as it was given
+    file       TEXT,                           -- where it stood,
+    place      INTEGER,                        -- and at which byte
+    PRIMARY KEY (turn_id, seq)
+) WITHOUT ROWID;
+CREATE INDEX natives_by_item ON natives (session_id, origin, item);
+
 -- Who writes. Alive exactly while the flock on the owner's file is held; on Postgres, until its lease is over.
 CREATE TABLE owners (
     id         TEXT PRIMARY KEY,

@@ -27,7 +27,7 @@ INSERT INTO turns (
     depth, thread_tokens, thread_messages, response_id, input_tokens, output_tokens, reasoning_tokens, cache_read,
     cache_write, cost_usd, usage_told, facts_json, jump, thread_results, thread_calls, {facts}
 ) VALUES (
-    :id, :parent, :session, :revision, :begin_seq, :kind, :status, NULL, 1, :now, :now, :digest,
+    :id, :parent, :session, :revision, :begin_seq, :kind, :status, NULL, 1, :started, :now, :digest,
     :depth, :thread_tokens, :thread_messages, :response, :input, :output, :reasoning, :cache_read,
     :cache_write, :cost, :told, :facts, :jump, :thread_results, :thread_calls, {given_facts}
 );

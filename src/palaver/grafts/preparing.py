@@ -1,0 +1,165 @@
+"""A turn of the source on its way in: everything that can be looked at and made before the lock."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from hashlib import sha256
+from typing import Any
+
+from ..aisdk import token_usage
+from ..base import arguments, exact_json, ids
+from ..base.exact_json import check_column, check_name
+from ..core import counting, model_ref
+from ..core.facts import TurnFacts
+from ..core.read import natives
+from ..core.read.natives import Key
+from ..core.turn import seal
+from ..core.turn.message_input import NewMessage, prepare_message
+from ..core.turn.options import TurnOptions
+from ..core.turn.seal import Told
+from ..core.verbs.compaction import Compaction
+from ..core.verbs.graft import NewNative, NewTurn, Summary
+from ..db.engine import Tx
+from ..errors import BadValue
+from ..model import SEALED, Usage
+from .values import GraftItem, GraftTurn, GraftUsage, Native
+
+EARLIEST, LATEST = 0, 16_725_225_600_000  # 1970 and 2500
+_LARGE = 256  # bytes from which an item may get smaller
+_OURS = frozenset(TurnFacts.__annotations__)  # facts that come by their own way
+
+
+def keys(items: Sequence[GraftItem], first: int) -> list[Key]:
+    """What each item is known by; one without an id by its place, `first` and on."""
+    return [Key(_name(item, first + n), sha256(_bytes(item)).digest()) for n, item in enumerate(items)]
+
+
+def _name(item: GraftItem, place: int) -> str:
+    if item.id is None:
+        return f"#{place}"
+    if not check_name("item id", arguments.text("item id", item.id)) or item.id.startswith("#"):
+        raise BadValue(f"an item's id is a text that does not begin with '#', not {arguments.shown(item.id)}")
+    return item.id
+
+
+def _bytes(item: GraftItem) -> bytes:
+    if type(item.body) is not bytes:
+        raise BadValue(f"the body of an item is bytes, not {type(item.body).__name__}")
+    return item.body
+
+
+def native(item: GraftItem, key: Key) -> NewNative:
+    check_column("file", item.file)
+    place = None if item.place is None else arguments.whole("place", item.place)
+    packed = _packed(item.body) if len(item.body) >= _LARGE else item.body
+    if len(packed) < len(item.body):
+        return NewNative(key, packed, "zstd", item.file, place)
+    return NewNative(key, item.body, None, item.file, place)
+
+
+def _packed(body: bytes) -> bytes:
+    import zstandard
+
+    return zstandard.compress(body, 3)
+
+
+def unpacked(body: bytes | None, codec: str | None) -> bytes | None:
+    """An item as it was given."""
+    if body is None or codec is None:
+        return body
+    if codec != "zstd":
+        raise BadValue(f"an item is kept as {codec!r:.40}, which this version cannot read")
+    import zstandard
+
+    return zstandard.decompress(body)
+
+
+def natives_of(tx: Tx, turn_id: str) -> list[Native]:
+    found = natives.of_turn(tx, turn_id)
+    return [
+        Native(row.turn_id, row.origin, row.item, row.digest, unpacked(row.body, row.codec), row.file, row.place)
+        for row in found
+    ]
+
+
+# ---------------------------------------------------------------- a turn
+
+
+def turn(given: GraftTurn, parent_id: str | None, kept: list[NewNative], origin: str, keep_from: str | None) -> NewTurn:
+    options = TurnOptions(**_mapping("options", given.options))
+    messages, times = _messages(given, options)
+    said = given.compaction
+    summary = None if said is None else Summary(Compaction.of(said.summary, said.options), keep_from)  # type: ignore[arg-type]
+    if summary is not None and (messages or given.usage):
+        raise BadValue("a compaction has no messages and no usage of its own: its options say what it used")
+    return NewTurn(
+        id=ids.mint(ids.TURN),
+        parent_id=parent_id,
+        natives=kept,
+        messages=messages,
+        times=[given.started_at] if summary else times,
+        options=options,
+        facts=_facts(given.facts),
+        status=_status(given.status, messages),
+        told=[_told(one, origin) for one in given.usage],
+        started_at=time("started_at", given.started_at),
+        sealed_at=time("sealed_at", given.sealed_at),
+        summary=summary,
+    )
+
+
+def _messages(given: GraftTurn, options: TurnOptions) -> tuple[list[NewMessage], list[int | None]]:
+    messages, times = [], []
+    for message in arguments.several("messages", given.messages):
+        at = None
+        if isinstance(message, dict) and "created_at" in message:
+            message = message.copy()
+            at = time("created_at", message.pop("created_at"))
+        messages.append(prepare_message(message, options.for_message))
+        times.append(at)
+    return messages, times
+
+
+def time(name: str, given: Any) -> int | None:
+    if given is None:
+        return None
+    if type(given) is not int or not EARLIEST <= given <= LATEST:
+        shown = arguments.shown(given)
+        raise BadValue(f"{name} is epoch milliseconds between the years 1970 and 2500, not {shown}")
+    return given
+
+
+def _status(given: Any, messages: list[NewMessage]) -> str:
+    if given is None:
+        return seal.status_of(messages)
+    if given not in SEALED:
+        raise BadValue(f"a turn ended as completed, failed or aborted, not {arguments.shown(given)}")
+    return str(given)
+
+
+def _facts(given: Mapping[str, Any]) -> dict[str, Any]:
+    facts = _mapping("facts", given)
+    for name in ("finish", "abort_reason"):
+        check_column(name, facts.get(name))
+    error = facts.get("error")
+    if error is not None and not (isinstance(error, dict) and isinstance(error.get("message"), str)):
+        raise BadValue("the fact `error` is an object with a text `message`, and a `code` where there is one")
+    for name in facts:
+        if name in _OURS - {"finish", "abort_reason", "error"}:
+            raise BadValue(f"the fact {name!r} is Palaver's own; what `session.turn` takes goes into `options`")
+    parsed: dict[str, Any] = exact_json.parse(exact_json.encode(facts))
+    return parsed
+
+
+def _mapping(name: str, given: Any) -> dict[str, Any]:
+    if not isinstance(given, Mapping):
+        raise BadValue(f"`{name}` is a mapping, not {type(given).__name__}")
+    return dict(given)
+
+
+def _told(given: GraftUsage, origin: str) -> Told:
+    counts: Usage = counting.check_usage(token_usage.read(given.usage))
+    cost = None if given.cost_usd is None else counting.check_cost(given.cost_usd)
+    model = None if given.model is None else model_ref.checked(given.model)
+    source = check_name("source", given.source) or origin
+    return Told(counts, cost, None, check_name("key", given.key), model, source, time("at", given.at))
