@@ -30,7 +30,6 @@ from .watcher import Watcher
 
 if TYPE_CHECKING:
     from .core.turn.open_turn import OpenTurn
-    from .grafts.values import GraftProgress, GraftReport, GraftSession, Native
     from .turn import Turn
 
 _CLOSING = 0.1  # seconds that `close` trims for
@@ -174,10 +173,10 @@ class Store:
 
     def graft(
         self,
-        sessions: GraftSession | Iterable[GraftSession],
+        sessions: palaver.GraftSession | Iterable[palaver.GraftSession],
         *,
-        progress: Callable[[GraftProgress], None] | None = None,
-    ) -> GraftReport:
+        progress: Callable[[palaver.GraftProgress], None] | None = None,
+    ) -> palaver.GraftReport:
         """Bring in what happened elsewhere, with its own times: what is here already is known by the SHA-256 of its
         items and left alone. What cannot be brought in is told by GraftRefused, when all the rest is here."""
         from .grafts import driver
@@ -185,7 +184,7 @@ class Store:
         self._refuse_if_readonly()
         return driver.bring_in(self.db, self._runtime, sessions, arguments.function("progress", progress))
 
-    def natives(self, turn_id: str) -> list[Native]:
+    def natives(self, turn_id: str) -> list[palaver.Native]:
         """The items that a turn was made of, exactly as they were given; empty if it came by no graft."""
         from .grafts import preparing
 
