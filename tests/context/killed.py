@@ -14,8 +14,8 @@ from typing import Any
 import apsw
 
 import palaver
-import palaver.store  # all of it, once, before the forks
 from tests.crash import vfs
+from tests.tools.eager import load_everything
 from tests.tools.puppet import in_a_fork, play
 
 from ..tools.chunks import result, step, text
@@ -76,6 +76,7 @@ def told(path: str) -> dict[str, Any]:
 
 
 def killed(folder: str, before: str, first: int, every: int) -> list[dict[str, Any]]:
+    load_everything()
     found: list[dict[str, Any]] = []
     for number in range(first, 10_000, every):
         path = os.path.join(folder, f"{before}-{number}", "talks.db")

@@ -10,8 +10,8 @@ import os
 from typing import Any
 
 import palaver
-import palaver.store  # all of it, once, before the forks
 from tests.migrations.runner import kill_before_statement
+from tests.tools.eager import load_everything
 from tests.tools.puppet import in_a_fork, play
 
 from ..tools.chunks import answer
@@ -57,6 +57,7 @@ def told(path: str) -> list[str]:
 
 def killed(folder: str, every: int, first: int) -> dict[str, Any]:
     """How many points were tried, and what was wrong after which."""
+    load_everything()
     wrong: dict[int, list[str]] = {}
     for tried, number in enumerate(range(first, 10**6, every)):
         path = os.path.join(folder, str(number), "talks.db")

@@ -17,9 +17,9 @@ from typing import Any
 import apsw
 
 import palaver
-import palaver.store  # all of it, once, before the forks
 from palaver.db import migrate
 from tests.crash import vfs
+from tests.tools.eager import load_everything
 from tests.tools.puppet import in_a_fork, last_act, play
 
 from .catalogue import catalogue
@@ -128,6 +128,7 @@ def told(path: str) -> dict[str, Any]:
 def every_point(folder: str, start: str, trouble: str) -> dict[str, Any]:
     """How many points there were, and all that was told afterwards, each with its points. A few points after the last
     migration is committed are enough: what follows is another matter."""
+    load_everything()
     outcomes: dict[str, list[int]] = {}
     number = left = 0
     while left < BEYOND:
@@ -152,6 +153,7 @@ def is_migrated(path: str) -> bool:
 
 def all_at_once(folder: str, start: str, rounds: int) -> dict[str, Any]:
     """Sixteen processes open the same file in the same moment."""
+    load_everything()
     outcomes: dict[str, list[int]] = {}
     for number in range(1, rounds + 1):
         path = _place(folder, start, number)
