@@ -36,7 +36,7 @@ def wrong(cases: list[dict[str, Any]]) -> dict[int, list[str]]:
 
 
 def test_killed_before_every_write_of_a_short_life_nothing_is_lost(tmp_path: Path) -> None:
-    """In a store that is there: killed while it is made is `first`, at length, and tests/migrations/test_interrupted."""
+    """In a store that is there: killed while it is made is `first`, at length, and migrations/test_interrupted."""
     empty = tmp_path / "empty"
     empty.mkdir()
     palaver.open(empty / "s.db").close()

@@ -30,7 +30,17 @@ def test_every_break_that_a_test_names_exists_and_is_used() -> None:
 @pytest.mark.parametrize(("file", "test", "name"), sorted(set(planting.PAIRS)))
 def test_a_planted_break_is_found(file: str, test: str, name: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *AT_ANY_LENGTH, f"{TESTS / file}::{test}"],
+        [
+            sys.executable,
+            "-m",
+            "pytest",
+            "-q",
+            "-x",
+            "-p",
+            "no:cacheprovider",
+            *AT_ANY_LENGTH,
+            f"{TESTS / file}::{test}",
+        ],
         env={**os.environ, planting.VARIABLE: name},
         cwd=TESTS.parent,
         capture_output=True,
