@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator, Mapping
 from datetime import datetime
 from types import MappingProxyType
-from typing import TYPE_CHECKING, Any, Concatenate, ParamSpec, TypeVar, Unpack, overload
+from typing import TYPE_CHECKING, Any, Concatenate, Literal, ParamSpec, TypeVar, Unpack, overload
 
 from msgspec import UNSET
 
@@ -137,13 +137,36 @@ class Session:
         with self._store.db.write() as tx:
             verbs.lifecycle.set_title(tx, self._store._runtime, self.id, title)
 
+    @overload
     def messages(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
-    ) -> Window[dict[str, Any]]:
+    ) -> Window[dict[str, Any]]: ...
+
+    @overload
+    def messages(self, *, format: Literal["anthropic"]) -> dict[str, Any]: ...
+
+    @overload
+    def messages(self, *, format: Literal["aisdk", "openai", "openai-responses"]) -> list[dict[str, Any]]: ...
+
+    def messages(
+        self,
+        before: MessageMark = None,
+        after: MessageMark = None,
+        limit: int | None = None,
+        *,
+        format: str | None = None,
+    ) -> Any:
         """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
         before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
-        are after something."""
+        are after something. With a `format`, what a model is given (`context()`), as the API of that name takes it:
+        aisdk, openai, openai-responses a list, anthropic an object with `system` and `messages`."""
         asked = marks.asked(before, after, limit)
+        if format is not None:
+            from .formats import for_model
+
+            if not asked.is_all:
+                raise BadValue("a context is whole: `format` goes without before, after and limit")
+            return for_model(self.context(), format)
         if asked.is_all:
             return Window(self._read(read.transcript.read_ui))
         found = self._read(read.pages.messages, asked)

@@ -36,7 +36,7 @@ LAYERS = [
         ),
         *("opening", "open_turns", "liveness", "jobs", "maintenance", "watcher", "__init__"),
     },
-    {"dialects"},
+    {"dialects", "importers"},
     {"cli", "testing", "__main__"},
 ]
 HANDLES = LAYERS[-3] | {"model", "errors", "base"}  # what a dialect may import

@@ -34,5 +34,15 @@ def read(value: Any, format: str) -> Conversation:
     return found
 
 
+def for_model(messages: Iterable[UIMessage], format: str) -> Any:
+    """A context as an API takes it: the list, or for `anthropic` the arguments `messages` and, if there is one,
+    `system`."""
+    found = write(messages, format)
+    if format != "anthropic":
+        return found
+    system, said = found
+    return {"messages": said} if system is None else {"system": system, "messages": said}
+
+
 def write(messages: Iterable[UIMessage], format: str) -> Any:
     return choose(_MODULES, format, "format").write(messages)

@@ -97,11 +97,11 @@ class _Source:
         self._target: Moved | None = None  # where the source's head stands; None: on what was written last
         self.skipped: str | None = None
         self._is_new = False
-        self._turns = self._items = self._known = self._beside = 0
+        self._turns = self._items = self._known = self._beside = self._homeless = 0
 
     def outcome(self) -> GraftedSession:
         about = (self._origin, self._given.id, self._session_id, self._is_new)
-        return GraftedSession(*about, self._turns, self._items, self._known, self._beside, self.skipped)
+        return GraftedSession(*about, self._turns, self._items, self._known, self._beside, self._homeless, self.skipped)
 
     def refuse(self, item: GraftItem | None, error: PalaverError) -> None:
         where = (None, None, None) if item is None else (item.id, item.file, item.place)
@@ -248,22 +248,24 @@ class _Source:
         known = natives.Known(parent, 0)
         if self._session_id is not None and parent not in made:
             known = natives.match(tx, self._session_id, self._origin, parent, keys)
-        if 0 < known.items < len(keys) and step.rest is None:
-            known = natives.Known(parent, 0)  # it cannot be divided: all of it comes in again, beside
-        self._known += known.items
         turn_id, new = known.turn_id, None
         if known.items < len(keys):
-            new = self._prepare(tx, step, keys, known)
+            said = step.rest(known.items) if step.rest else None if known.items else step
+            if said is None:  # it cannot be divided: all of it comes in again, beside
+                known, said = natives.Known(parent, 0), step.rest(0) if step.rest else step
+            if said is None:
+                raise BadValue("rest(0) is the whole turn, and cannot be None")
+            new = self._prepare(tx, step, said, keys, known)
             turn_id = new.id
             made.add(new.id)
+        self._known += known.items
         assert turn_id is not None
         self._previous = turn_id
         self._target = Moved(turn_id, None, None) if new is None else None
         _remember(self._ends, keys[-1].item, turn_id)
         return new
 
-    def _prepare(self, tx: Any, step: GraftTurn, keys: list[Key], known: natives.Known) -> NewTurn:
-        said = step.rest(known.items) if step.rest else step
+    def _prepare(self, tx: Any, step: GraftTurn, said: GraftTurn, keys: list[Key], known: natives.Known) -> NewTurn:
         kept = [preparing.native(item, key) for item, key in zip(step.items, keys, strict=True)][known.items :]
         keep_from = None
         if said.compaction is not None and said.compaction.keep_from is not None:
@@ -334,6 +336,7 @@ class _Source:
         self._turns += written.turns
         self._beside += written.beside
         self._items += sum(len(turn.natives) for turn in turns)
+        self._homeless += sum(len(turn.facts.get("homeless", ())) for turn in turns)
         return written.turns
 
     def _in_one_transaction(self, steps: list[NewTurn | Moved]) -> tuple[graft.Written, str, bool]:

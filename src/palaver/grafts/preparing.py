@@ -99,7 +99,7 @@ def turn(given: GraftTurn, parent_id: str | None, kept: list[NewNative], origin:
         messages=messages,
         times=[given.started_at] if summary else times,
         options=options,
-        facts=_facts(given.facts),
+        facts=_facts(given),
         status=_status(given.status, messages),
         told=[_told(one, origin) for one in given.usage],
         started_at=time("started_at", given.started_at),
@@ -137,8 +137,8 @@ def _status(given: Any, messages: list[NewMessage]) -> str:
     return str(given)
 
 
-def _facts(given: Mapping[str, Any]) -> dict[str, Any]:
-    facts = _mapping("facts", given)
+def _facts(given: GraftTurn) -> dict[str, Any]:
+    facts = _mapping("facts", given.facts)
     for name in ("finish", "abort_reason"):
         check_column(name, facts.get(name))
     error = facts.get("error")
@@ -147,6 +147,8 @@ def _facts(given: Mapping[str, Any]) -> dict[str, Any]:
     for name in facts:
         if name in _OURS - {"finish", "abort_reason", "error"}:
             raise BadValue(f"the fact {name!r} is Palaver's own; what `session.turn` takes goes into `options`")
+    if given.homeless:
+        facts["homeless"] = [arguments.text("homeless", each) for each in given.homeless]
     parsed: dict[str, Any] = exact_json.parse(exact_json.encode(facts))
     return parsed
 

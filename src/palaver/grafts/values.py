@@ -51,7 +51,8 @@ class GraftTurn(msgspec.Struct, frozen=True):
     `created_at`; times are epoch milliseconds. `status` None: as its tool calls say.
 
     `rest(n)` is what the turn says after its first n items, as a turn of those that follow: a source that grew in the
-    middle of a turn goes on with it. Where it is given, the other fields are not looked at but through `rest(0)`."""
+    middle of a turn goes on with it. None: it cannot be divided there (a result belongs to a call before it), and all
+    of it comes in again. Where `rest` is given, the other fields are not looked at but through `rest(0)`."""
 
     items: Sequence[GraftItem]
     messages: Sequence[Any] = ()
@@ -62,8 +63,9 @@ class GraftTurn(msgspec.Struct, frozen=True):
     usage: Sequence[GraftUsage] = ()
     options: Mapping[str, Any] = {}  # of `session.turn`: model, agent, system_prompt, tools …
     facts: Mapping[str, Any] = {}  # anything else that is known of it
+    homeless: Sequence[str] = ()  # what of its items none of the messages says: told, and kept in the items
     compaction: GraftCompaction | None = None
-    rest: Callable[[int], GraftTurn] | None = None
+    rest: Callable[[int], GraftTurn | None] | None = None
 
 
 class GraftMove(msgspec.Struct, frozen=True):
@@ -114,8 +116,8 @@ class GraftProblem(msgspec.Struct, frozen=True):
 
 class GraftedSession(msgspec.Struct, frozen=True):
     """What became of one session: our id, how many turns and items are new, how many items were here, how many of the
-    turns are kept beside the path because the session went on here. `skipped`: it is archived or deleted here, and was
-    left alone."""
+    turns are kept beside the path because the session went on here, how much no message says. `skipped`: it is archived
+    or deleted here, and was left alone."""
 
     origin: str
     foreign_id: str
@@ -125,6 +127,7 @@ class GraftedSession(msgspec.Struct, frozen=True):
     items: int = 0
     known: int = 0
     beside: int = 0
+    homeless: int = 0
     skipped: str | None = None
 
 

@@ -26,26 +26,39 @@ class Known(NamedTuple):
 
 
 def match(tx: Tx, session_id: str, origin: str, parent: str | None, items: Sequence[Key]) -> Known:
-    """Follow the turns below `parent` whose items are these, one after the other."""
-    turn_id, count = parent, 0
-    while count < len(items):
-        found = _child(tx, session_id, origin, turn_id, items[count:])
-        if found is None:
+    """Follow the turns below `parent` whose items are these, one after the other, as far as any of them leads."""
+    known = Known(parent, 0)
+    while known.items < len(items):
+        left = items[known.items :]
+        found = _children(tx, session_id, origin, known.turn_id, left)
+        if len(found) > 1:  # a turn that was brought in before it was over, and then again
+            ways = [_on(match(tx, session_id, origin, one.turn_id, left[one.items :]), one.items) for one in found]
+            return _on(max(ways, key=_items), known.items)
+        if not found:
             break
-        turn_id, more = found
-        count += more
-    return Known(turn_id, count)
+        known = _on(found[0], known.items)
+    return known
 
 
-def _child(tx: Tx, session_id: str, origin: str, parent: str | None, items: Sequence[Key]) -> tuple[str, int] | None:
+def _on(known: Known, more: int) -> Known:
+    return Known(known.turn_id, known.items + more)
+
+
+def _items(known: Known) -> int:
+    return known.items
+
+
+def _children(tx: Tx, session_id: str, origin: str, parent: str | None, items: Sequence[Key]) -> list[Known]:
+    """The turns below a parent that hold the first of these items and nothing else."""
     first, *_ = items
     about = {"session": session_id, "origin": origin, "item": first.item, "parent": parent or ""}
+    found = []
     for turn in rows.natives_beginning.all(tx, **about):
         if turn.digest == first.digest:
             listed = [Key(*native) for native in rows.native_items.all(tx, turn=turn.turn_id)]
             if listed == list(items[: len(listed)]):
-                return turn.turn_id, len(listed)
-    return None
+                found.append(Known(turn.turn_id, len(listed)))
+    return found
 
 
 def ending(tx: Tx, session_id: str, origin: str, item: str) -> str | None:

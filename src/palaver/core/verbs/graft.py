@@ -154,7 +154,7 @@ def _refuse_stale(tx: Tx, head: Head, origin: str, steps: Sequence[NewTurn | Mov
     for step in steps:
         if isinstance(step, NewTurn) and step.parent_id not in ours:
             keys = [native.key for native in step.natives]
-            if natives.match(tx, head.session_id, origin, step.parent_id, keys).items:
+            if natives.match(tx, head.session_id, origin, step.parent_id, keys).items == len(keys):
                 raise Stale
 
 
@@ -183,6 +183,7 @@ class _Batch:
         self._line_at, self._link = (line.at, line.link) if line else (0, b"")
         self._is_straight = True  # each turn stood on the one before it
         self._last: Sealed | None = None
+        self._preview: str | None = None
         self.turns = 0
 
     # ------------------------------------------------------------ steps
@@ -192,6 +193,8 @@ class _Batch:
         self._take(event_seq=self._head.event_seq + 1, last_at=max([self._head.last_at, *dated.messages]))
         turn = self._summarise(new, dated) if new.summary else self._commit(new, dated)
         self._threads[turn.id], self._last = turn.thread, turn
+        if is_on_path and self._preview is None:
+            self._preview = previews.of(new.messages)
         self.turns += 1
         for seq, native in enumerate(new.natives):
             values = (native.key.item, native.key.digest, native.body, native.codec, native.file, native.place)
@@ -217,11 +220,11 @@ class _Batch:
         open_turn.record_event(self._tx, self._head, "graft", None, told)
         head, said = self._head, self._head.last_at if self.turns else None
         about = {"turn": head.turn_id, "revision": head.revision, "event_seq": head.event_seq, "said": said}
+        about["preview"] = self._preview
         self._tx.defer(Q.finish_graft, session=head.session_id, last_at=head.last_at, **about)
+        seal.touch(self._tx, head.session_id, self._last.facts if self._last else {}, head.last_at)
         if not self._is_beside and not self._is_straight:
             hidden_stamps.restamp(self._tx, head, self._old)
-        seal.touch(self._tx, head.session_id, self._last.facts if self._last else {}, head.last_at)
-        if self._old is None or not self._is_straight:
             preview = previews.recompute(self._tx, head.session_id)
             self._tx.defer(Q.set_preview, session=head.session_id, preview=preview)
 

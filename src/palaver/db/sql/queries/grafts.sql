@@ -15,7 +15,7 @@ RETURNING turn_id, revision, event_seq,
 -- name: finish_graft
 UPDATE heads
    SET prev_turn_id = CASE WHEN :revision > revision THEN turn_id ELSE prev_turn_id END,
-       turn_id = :turn, revision = :revision, event_seq = :event_seq, last_at = greatest(last_at, :last_at),
+       turn_id = :turn, preview = coalesce(preview, :preview), revision = :revision, event_seq = :event_seq, last_at = greatest(last_at, :last_at),
        last_message_at = CASE WHEN CAST(:said AS INTEGER) IS NULL THEN last_message_at
                               ELSE greatest(coalesce(last_message_at, 0), :said) END
  WHERE session_id = :session;
