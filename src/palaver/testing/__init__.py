@@ -13,13 +13,14 @@ The groups speak only the public API; each claim is one test, with its expected 
 import pytest
 
 _MODULES = (
-    "errors facts group hands helpers life moves races sessions siblings snapshots stopping stream tree turns usage "
+    "errors facts grafts group hands helpers life moves races sessions siblings snapshots stopping stream tree turns usage "
     "used values waiting windows"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
 from .errors import Errors  # noqa: E402
 from .facts import Facts  # noqa: E402
+from .grafts import Grafts  # noqa: E402
 from .group import Group  # noqa: E402
 from .hands import Hands, Told  # noqa: E402
 from .helpers import (  # noqa: E402
@@ -58,6 +59,7 @@ from .windows import Windows  # noqa: E402
 
 class Conformance(
     Turns,
+    Grafts,
     Stream,
     Tree,
     Ancestry,
@@ -86,6 +88,7 @@ __all__ = [
     "Conformance",
     "Errors",
     "Facts",
+    "Grafts",
     "Group",
     "Hands",
     "Lives",
