@@ -2,7 +2,8 @@
 
 `read` answers a `Conversation`: turns of UIMessages, and where each item of the source went. `write` answers what an
 API takes as context: for `anthropic` a pair of system prompt and messages, for the others a list. What is wrong with
-a value is a `BadValue` that names the place. `sniff` says what a value looks like.
+a value is a `BadValue` that names the place. `sniff` says what a value looks like, `nearest` what
+most of it does.
 """
 
 from __future__ import annotations
@@ -18,6 +19,7 @@ from .conversation import Prompt as Prompt
 from .conversation import TurnIn as TurnIn
 from .conversation import UIMessage as UIMessage
 from .looking import choose
+from .sniffing import nearest as nearest
 from .sniffing import sniff as sniff
 
 _MODULES: dict[str, Any] = {

@@ -25,7 +25,27 @@ def sniff(value: Any) -> str | None:
     items, names = _open(value)
     if not items:
         return None
-    return next((name for name in names if all(isinstance(item, dict) and _FITS[name](item) for item in items)), None)
+    return next((name for name in names if all(_fits(name, item) for item in items)), None)
+
+
+def nearest(value: Any, wanted: tuple[str, ...]) -> str:
+    """The format in which most of a value is known, item by item and block by block; of equals the wanted ones are
+    first, as they stand."""
+    items, names = _open(value)
+    possible = [*(name for name in wanted if name in names), *(name for name in names if name not in wanted)]
+    return max(
+        possible or wanted, key=lambda name: sum(_fits(name, piece) for item in items for piece in _pieces(item))
+    )
+
+
+def _pieces(item: Any) -> list[Any]:
+    """An item with each of its blocks alone."""
+    blocks = item.get("content") if isinstance(item, dict) else None
+    return [{**item, "content": [block]} for block in blocks] if isinstance(blocks, list) and blocks else [item]
+
+
+def _fits(name: str, item: Any) -> bool:
+    return isinstance(item, dict) and _FITS[name](item)
 
 
 def _open(value: Any) -> tuple[list[Any], list[str]]:

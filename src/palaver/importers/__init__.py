@@ -6,8 +6,8 @@ of them, and how it is stored, is `store.graft`'s to know.
 
 from __future__ import annotations
 
+from .conversations import BY_NAME as BY_NAME
 from .conversations import aisdk as aisdk
 from .conversations import anthropic as anthropic
+from .conversations import conversations_in as conversations_in
 from .conversations import openai as openai
-
-BY_NAME = {"aisdk": aisdk, "openai": openai, "anthropic": anthropic}

@@ -1,27 +1,29 @@
 """Conversations in the formats of model APIs: UIMessages of the AI SDK, messages of OpenAI (Chat Completions and
 Responses) and of Anthropic. An array of messages, an object that holds it, or a file with one of them to a line.
 
-A turn is what a person said and everything up to the next time; its items are the elements of the array. What none of
-our messages says stays in the items, and is counted.
+A turn is what a person said and everything up to the next time, or up to the one after it where a result answers a call
+from before; its items are the elements of the array, and the prompt beside it. What none of our messages says stays in
+the items, and is counted. What else an object says beside its array (a model, tools) is not read.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
-from datetime import datetime
-from typing import Any, NamedTuple
+from collections.abc import Iterable, Iterator
+from datetime import UTC, datetime
+from io import BytesIO
+from typing import Any
 
 from .. import formats
 from ..aisdk.parts import FINAL, is_tool
-from ..base import arguments, exact_json
+from ..base import arguments
 from ..errors import BadValue
 from ..formats import Conversation
-from ..grafts.values import GraftItem, GraftSession, GraftTurn
-from . import json_items
-from .json_items import Broken, Element
+from ..formats.looking import choose
+from ..grafts.values import GraftSession, GraftTurn
+from .items import Item, Items, Line, encoded, holds_messages, items_of, value_of
+from .json_items import Broken
 
 _NAMES = {"aisdk": "the AI SDK", "openai": "OpenAI", "openai-responses": "OpenAI", "anthropic": "Anthropic"}
-_HOLDERS = ("messages", "input", "output")  # where an object has the array
 _UI = {"id", "role", "metadata", "parts", "content"}
 
 
@@ -39,165 +41,135 @@ def anthropic(source: Any, *, id: str, file: str | None = None, **about: Any) ->
     return _session("anthropic", ("anthropic",), source, id, file, about)
 
 
-class _Item(NamedTuple):
-    """An element, decoded; `is_prompt`: it is not of the array but the `system` beside it."""
+BY_NAME = {"aisdk": aisdk, "openai": openai, "anthropic": anthropic}
 
-    given: GraftItem
-    value: Any
-    is_prompt: bool = False
+
+def conversations_in(
+    data: Any, format: str, *, id: str, file: str | None = None, **about: Any
+) -> Iterator[GraftSession]:
+    """The conversations of a JSON Lines file that has a whole one to a line, as files for fine-tuning do: sessions
+    `<id>/1`, `<id>/2` … one by one. `data` is bytes, text, or a file that is open for reading bytes; a line that is no
+    conversation is a session whose graft is refused, and the others come in."""
+    make = choose(BY_NAME, arguments.text("format", format), "format")
+    number, place = 0, 0
+    for line in _lines(data):
+        if line.strip():
+            number += 1
+            yield _of_line(make, Line(line.rstrip(b"\r\n"), place), f"{id}/{number}", file, about)
+        place += len(line)
+
+
+def _lines(data: Any) -> Iterable[bytes]:
+    if isinstance(data, bytes | str):
+        return BytesIO(encoded(data))
+    found: Iterable[bytes] = arguments.binary("data", data, "read")
+    return found
+
+
+def _of_line(make: Any, line: Line, id: str, file: str | None, about: dict[str, Any]) -> GraftSession:
+    try:
+        made: GraftSession = make(line, id=id, file=file, **about)
+        return made
+    except BadValue as error:
+        return GraftSession(make.__name__, id, _refused(error), **about)
+
+
+def _refused(error: BadValue) -> Iterator[GraftTurn]:
+    raise error
+    yield  # what makes it an iterator: who looks at the session's turns is told
 
 
 def _session(
     origin: str, wanted: tuple[str, ...], source: Any, id: str, file: str | None, about: dict[str, Any]
 ) -> GraftSession:
-    items, broken = _items(source, file)
-    format = _format(wanted, items, broken)
-    return GraftSession(origin, id, _turns(format, items, broken, file), **about)
+    items = items_of(source, file)
+    if any(holds_messages(item.value) for item in items.found):
+        raise BadValue(
+            "these are several conversations, each in an object of its own: of a file that has one to a line"
+            " `importers.conversations_in` makes a session of each"
+        )
+    format = _format(wanted, items, file)
+    items, conversation = _readable(format, items, file)
+    return GraftSession(origin, id, _turns(format, items, conversation, file), **about)
 
 
-# ---------------------------------------------------------------- the items
+# ---------------------------------------------------------------- what they are
 
 
-def _items(source: Any, file: str | None) -> tuple[list[_Item], Broken | None]:
-    if isinstance(source, bytes | str):
-        return _of_text(source.encode() if isinstance(source, str) else source, file)
-    given, prompt = source, None
-    if isinstance(source, dict):
-        holder = _holder(source)
-        given, prompt = source[holder], source.get("system")
-    found = [_Item(GraftItem(exact_json.encode(each).encode()), each) for each in arguments.several("messages", given)]
-    if prompt is not None:
-        found.insert(0, _Item(GraftItem(exact_json.encode(prompt).encode()), prompt, is_prompt=True))
-    return _with_ids(found), None
-
-
-def _of_text(data: bytes, file: str | None) -> tuple[list[_Item], Broken | None]:
-    text, cut = json_items.text_of(data)
-    begin = len(text) - len(text.lstrip())
-    if text[begin : begin + 1] == "[":
-        found, broken = json_items.array(text, begin)
-    else:
-        whole = _object(text)
-        if whole is not None:
-            return _with_ids(_in_object(whole, text, file)), cut
-        found, broken = json_items.lines(text)
-    return _with_ids([_item(element, file) for element in found]), broken or cut
-
-
-def _item(element: Element, file: str | None) -> _Item:
-    return _Item(GraftItem(element.text.encode(), None, file, element.place), exact_json.parse(element.text))
-
-
-def _object(text: str) -> dict[str, Any] | None:
-    """The values of an object that holds messages, as they stand there; None: it is none."""
-    try:
-        value = exact_json.parse(text)
-    except BadValue:
-        return None
-    return exact_json.open_object(text.encode()) if isinstance(value, dict) and _has_array(value) else None
-
-
-def _has_array(value: dict[str, Any]) -> bool:
-    return any(isinstance(value.get(name), list) for name in _HOLDERS)
-
-
-def _holder(value: dict[str, Any]) -> str:
-    for name in _HOLDERS:
-        if name in value:
-            return name
-    raise BadValue(f"an object of messages has them under {', '.join(_HOLDERS)}; this one has none of these")
-
-
-def _in_object(raw: dict[str, Any], text: str, file: str | None) -> list[_Item]:
-    """The elements of the array in an object, and the prompt beside it, each with its own bytes."""
-    holder, found = _holder(raw), list[_Item]()
-    if "system" in raw:
-        body = bytes(raw["system"])
-        found.append(_Item(GraftItem(body, None, file), exact_json.parse(body), is_prompt=True))
-    place = 0
-    data = text.encode()
-    for element in exact_json.open_array(raw[holder]):
-        body = bytes(element)
-        place = data.index(body, place)
-        found.append(_Item(GraftItem(body, None, file, place), exact_json.parse(body)))
-        place += len(body)
-    return found
-
-
-def _with_ids(items: list[_Item]) -> list[_Item]:
-    """An item that says its id is known by it."""
-    found = []
-    for item in items:
-        name = item.value.get("id") if isinstance(item.value, dict) and not item.is_prompt else None
-        if isinstance(name, str) and name and not name.startswith("#"):
-            given = item.given
-            item = item._replace(given=GraftItem(given.body, name, given.file, given.place))
-        found.append(item)
-    return found
-
-
-def _format(wanted: tuple[str, ...], items: list[_Item], broken: Broken | None) -> str:
-    if not items:
-        if broken is not None:
-            raise broken.error("the file")
+def _format(wanted: tuple[str, ...], items: Items, file: str | None) -> str:
+    if not items.found:
+        if items.broken is not None:
+            raise items.broken.error(file or "the source")
         return wanted[0]
-    value = _value(items)
-    seen = formats.sniff(value)
-    if seen in wanted:
-        return str(seen)
-    fitting = next((name for name in wanted if _reads(value, name)), None)
-    if fitting is not None:
-        return fitting
-    if seen is not None:
+    seen: str = formats.nearest(value_of(items.found), wanted)
+    if seen not in wanted:
         raise BadValue(f"these are no messages of {_NAMES[wanted[0]]}; they look like {_NAMES[seen]}'s ({seen})")
-    formats.read(value, wanted[0])  # which says what is wrong
-    raise BadValue(f"these are no messages of {_NAMES[wanted[0]]}")
+    return seen
 
 
-def _reads(value: Any, name: str) -> bool:
-    """Whether it can be read, though it does not look like it: a message with a block of a kind that is new."""
-    if formats.sniff(value) is not None:
-        return False
+def _readable(format: str, items: Items, file: str | None) -> tuple[Items, Conversation]:
+    """The items up to the first that is no message, and what they say."""
     try:
-        formats.read(value, name)
+        return items, formats.read(value_of(items.found), format)
+    except BadValue as error:
+        kept, why = _longest(items.found, format), str(error)
+    where = items.found[len(kept)].given.place
+    if where is None:
+        raise BadValue(why)
+    if all(item.is_prompt for item in kept):
+        raise BadValue(f"{file or 'the source'}, byte {where}: {why}")
+    return Items(kept, Broken(where, why)), formats.read(value_of(kept), format)
+
+
+def _longest(items: list[Item], format: str) -> list[Item]:
+    """As many of the first items as can be read; all of them cannot."""
+    least, most = 0, len(items) - 1
+    while least < most:
+        middle = (least + most + 1) // 2
+        least, most = (middle, most) if _reads(items[:middle], format) else (least, middle - 1)
+    return items[:least]
+
+
+def _reads(items: list[Item], format: str) -> bool:
+    try:
+        formats.read(value_of(items), format)
     except BadValue:
         return False
     return True
 
 
-def _value(items: list[_Item]) -> Any:
-    """As `formats.read` takes them."""
-    messages = [item.value for item in items if not item.is_prompt]
-    prompt = next((item.value for item in items if item.is_prompt), None)
-    return messages if prompt is None else {"system": prompt, "messages": messages}
-
-
 # ---------------------------------------------------------------- the turns
 
 
-def _turns(format: str, items: list[_Item], broken: Broken | None, file: str | None) -> Iterator[GraftTurn]:
-    if items:
-        ends = [*_beginnings(formats.read(_value(items), format), items), len(items)]
-        for begin, end in zip([0, *ends[:-1]], ends, strict=True):
-            if begin < end:
-                yield _turn(format, items[begin:end])
-    if broken is not None:
-        raise broken.error(file or "the source")
+def _turns(format: str, items: Items, conversation: Conversation, file: str | None) -> Iterator[GraftTurn]:
+    ends = [*_beginnings(conversation, items.found), len(items.found)]
+    for begin, end in zip([0, *ends[:-1]], ends, strict=True):
+        if begin < end:
+            yield _turn(format, items.found[begin:end])
+    if items.broken is not None:
+        raise items.broken.error(file or "the source")
 
 
-def _beginnings(conversation: Conversation, items: list[_Item]) -> list[int]:
-    """Where turns begin, but for the first, which takes what stands before it, too."""
+def _beginnings(conversation: Conversation, items: list[Item]) -> list[int]:
+    """Where turns begin, but for the first, which takes what stands before it, too. One that has an item in common with
+    a turn before it, or comes before one of its items (a result, late), is not parted from it."""
     prompts = sum(item.is_prompt for item in items)
-    return [min(item.index for item in turn.items) + prompts for turn in conversation.turns[1:] if turn.items]
+    found, reached = list[int](), -1
+    for turn in conversation.turns:
+        indexes = [item.index for item in turn.items]
+        if reached >= 0 and indexes and min(indexes) > reached:
+            found.append(min(indexes) + prompts)
+        reached = max([reached, *indexes])
+    return found
 
 
-def _turn(format: str, items: list[_Item]) -> GraftTurn:
+def _turn(format: str, items: list[Item]) -> GraftTurn:
     given = [item.given for item in items]
 
     def rest(known: int) -> GraftTurn | None:
-        if known and _has_open_calls(formats.read(_value(items[:known]), format)):
+        if known and _has_open_calls(formats.read(value_of(items[:known]), format)):
             return None
-        conversation = formats.read(_value(items[known:]), format)
+        conversation = formats.read(value_of(items[known:]), format)
         messages = conversation.messages()
         lost = [*conversation.homeless, *(each for turn in conversation.turns for each in turn.homeless)]
         homeless = [f"item {each.index}{each.path and ' ' + each.path}: {each.what}" for each in lost]
@@ -215,12 +187,12 @@ def _has_open_calls(conversation: Conversation) -> bool:
     return any(is_tool(part["type"]) and part.get("state") not in FINAL for part in parts)
 
 
-def _ui(items: list[_Item]) -> tuple[list[dict[str, Any]], list[str]]:
+def _ui(items: list[Item]) -> tuple[list[dict[str, Any]], list[str]]:
     """UIMessages as a graft takes them. What is no key of theirs is told; `createdAt` is a time."""
     messages, homeless = [], []
     for index, item in enumerate(items):
         message = {key: value for key, value in item.value.items() if key in _UI}
-        for key in item.value.keys() - _UI:
+        for key in [key for key in item.value if key not in _UI]:
             at = _time(item.value[key]) if key == "createdAt" else None
             if at is not None:
                 message["created_at"] = at
@@ -231,10 +203,11 @@ def _ui(items: list[_Item]) -> tuple[list[dict[str, Any]], list[str]]:
 
 
 def _time(given: Any) -> int | None:
-    """ISO text or epoch milliseconds."""
+    """ISO text (without a zone: UTC) or epoch milliseconds."""
     if type(given) is int:
         return given
     try:
-        return round(datetime.fromisoformat(given).timestamp() * 1000) if isinstance(given, str) else None
-    except ValueError:
+        at = datetime.fromisoformat(given) if isinstance(given, str) else None
+        return None if at is None else round((at if at.tzinfo else at.replace(tzinfo=UTC)).timestamp() * 1000)
+    except (ValueError, OverflowError):
         return None
