@@ -94,7 +94,7 @@ def test_import_makes_the_store_private_and_its_directory_too(bare: Cli, tmp_pat
 
 
 def test_a_store_in_memory_is_none_for_a_command(bare: Cli) -> None:
-    for words in (("ls",), ("show", "@"), ("import", "-"), ("verify",)):
+    for words in (("ls",), ("show", "@"), ("adopt",), ("verify",)):
         assert "ends with the process that made it" in bare.refused(*words, "-s", ":memory:", code=2)
     said = bare.refused("show", "@", "-s", "http://127.0.0.1/talks", code=2)
     assert "give a path, or postgresql://" in said and "memory" not in said

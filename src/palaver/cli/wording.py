@@ -45,7 +45,7 @@ _WORDS = (
     (r'this store was begun with events="(\w+)"', r"this store was begun to keep other events (\1)"),
     (
         r'one that is begun with events="full" does',
-        'only a store that was begun to keep every event (events="full") does',
+        "only a store that was begun with `events` set to full does",
     ),
     (r"give a path, ':memory:' or postgresql://", "give a path, or postgresql://"),
 )

@@ -101,7 +101,7 @@ def _print_answer(screen: Screen, message: StoredMessage, turns: list[TurnInfo])
     screen.say(screen.sanitized(answer(message), lines=True))
     for how in filter(None, map(ending, turns)):
         screen.out.flush()
-        say_aside(f"this answer may not be whole: its turn {how}", json=False)
+        say_aside(f"this answer may not be whole: its turn is {how}", json=False)
 
 
 def _heading(screen: Screen, target: resolve.Target, turns: list[TurnInfo]) -> None:
@@ -131,9 +131,15 @@ def _print(renderer: Renderer, store: Store, messages: list[StoredMessage], turn
         if turn and is_new and renderer.detail:
             _print_turn(renderer, store, turn)
         last = turn
-        renderer.message(message, {"model": turn.model, "usage": msgspec.to_builtins(turn.usage)} if turn else {})
+        renderer.message(message, _told(turn) if turn else {})
     if last and not renderer.detail:
         print_ending(renderer.screen, last)
+
+
+def _told(turn: TurnInfo) -> dict[str, Any]:
+    """What a turn's lines say that the metadata of its messages says again."""
+    usage = msgspec.to_builtins(turn.usage)
+    return {"model": turn.model, "usage": usage, "system_prompt_digest": turn.system_prompt}
 
 
 def _print_turn(renderer: Renderer, store: Store, turn: TurnInfo) -> None:
