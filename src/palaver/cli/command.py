@@ -135,6 +135,18 @@ class SessionName(_ParamType):
         return sessions(ctx, incomplete)
 
 
+class Fact(click.ParamType):  # type: ignore[type-arg]
+    """A fact of a session, as a name and a value."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, mark, said = str(value).partition("=")
+        if not (name and mark and said):
+            self.fail(f"a fact is asked for by name=value, not {value!r}", param, ctx)
+        return name, said
+
+
 class CallName(_ParamType):
     """A tool call that waits for an answer, in the session that was named before it."""
 

@@ -15,7 +15,7 @@ from ..command import Call, SessionName, command
 from ..exits import USAGE, Stop
 from ..ui.format import count, moment, short
 from ..ui.screen import Screen, say_aside
-from ..values import session_json
+from ..values import session_json, sessions_json
 
 KEYS = {"sessions[]": "Session, as each is now"}
 
@@ -74,9 +74,10 @@ def _refuse_unclear(sessions: tuple[str, ...], undo: bool, listing: bool) -> Non
 
 
 def _list(call: Call) -> None:
-    found = list(call.store(readonly=True).sessions.list(deleted=True, limit=500))
+    store = call.store(readonly=True)
+    found = list(store.sessions.list(deleted=True, limit=500))
     if call.json:
-        call.screen.json({"sessions": [session_json(one) for one in found]})
+        call.screen.json({"sessions": sessions_json(store, found)})
         return
     screen = call.screen
     for one in found:
@@ -125,7 +126,7 @@ def _do(
 
 def _report(call: Call, found: list[Session], did: str, but: Sequence[Session]) -> None:
     if call.json and found:
-        call.screen.json({"sessions": [session_json(one.info) for one in found]})
+        call.screen.json({"sessions": [session_json(one) for one in found]})
         return
     named = [short(one.id) for one in found if one not in but]
     if named:

@@ -108,4 +108,4 @@ def _find(call: Call, name: str, option: str | None) -> tuple[Session, str | Non
 def _report(call: Call, session: Session, did: str) -> None:
     info = session.info
     held = f"{count(info.messages, 'message')} in {count(info.turns, 'turn')}, revision {info.revision}"
-    call.done({"session": session_json(info)}, f"{did}: {held}")
+    call.done({"session": session_json(session)}, f"{did}: {held}")

@@ -20,6 +20,7 @@ from ..ui.render import Renderer
 from ..ui.screen import Screen, say_aside
 from ..ui.usage import print_usage
 from ..ui.words import answer
+from ..ui.wrap import in_lines
 from ..values import session_json, turn_json
 
 _NARROW = 60  # columns below which the end of the id is enough
@@ -41,7 +42,7 @@ _NARROW = 60  # columns below which the end of the id is enough
     },
 )
 @session_argument()
-@click.option("--detail", is_flag=True, help="Ids, times, turns and what was in force; nothing is cut.")
+@click.option("--detail", is_flag=True, help="Ids, times, facts, turns and what was in force; nothing is cut.")
 @click.option("-r", "--response", is_flag=True, help="Only the last answer, as it was written.")
 @click.option("-u", "--usage", is_flag=True, help="Only tokens and cost, turn by turn.")
 @click.option("--raw", is_flag=True, help="Values as JSON, control characters as they are: they may act on a terminal.")
@@ -66,7 +67,7 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
         _print_answer(call.screen, messages[-1], turns)
     else:
         with paged(call.screen, wanted=not no_pager) as screen:
-            _heading(screen, target, turns)
+            _heading(screen, target, turns, detail=detail)
             if usage:
                 print_usage(screen, target.session.info, turns)
             else:
@@ -75,7 +76,7 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
 
 def _json(target: resolve.Target, messages: list[StoredMessage], turns: list[TurnInfo]) -> dict[str, Any]:
     return {
-        "session": session_json(target.session.info),
+        "session": session_json(target.session),
         "turn": target.turn.id if target.turn else None,
         "messages": [Raw(message.json().encode()) for message in messages],
         "turns": [turn_json(turn) for turn in turns],
@@ -104,7 +105,7 @@ def _print_answer(screen: Screen, message: StoredMessage, turns: list[TurnInfo])
         say_aside(f"this answer may not be whole: its turn is {how}", json=False)
 
 
-def _heading(screen: Screen, target: resolve.Target, turns: list[TurnInfo]) -> None:
+def _heading(screen: Screen, target: resolve.Target, turns: list[TurnInfo], *, detail: bool) -> None:
     info = target.session.info
     title = screen.sanitized(info.title or info.preview or "")
     at = f" at {short(target.turn.id)}" if target.turn else ""
@@ -115,6 +116,10 @@ def _heading(screen: Screen, target: resolve.Target, turns: list[TurnInfo]) -> N
         (f" {screen.sanitized(info.agent)}{state} ", "dim"),
         (title, "bold"),
     )
+    if detail and (facts := target.session.facts):
+        told = [screen.sanitized(f"{name}={value}") for name, value in sorted(facts.items())]
+        for line in in_lines(told, screen.width):
+            screen.say(screen.paint(line, "dim"))
     print_session(screen, info, turns, shown=target.turn.depth if target.turn else info.turns)
 
 
