@@ -125,6 +125,9 @@ def test_names_answers_and_what_was_deleted(up: Cli) -> None:
     assert {"namespace": "alias", "name": "live"} in up.json("alias", "Deploy", "live")["aliases"]
     assert up.json("approve", "live", "c1")["answered"]["call_id"] == "c1"
     assert up.json("deny", "live")["waiting"] == []
+    assert up.json("end", "live", "done")["session"]["end_reason"] == "done"
+    assert up.json("reopen", "live")["session"]["end_reason"] is None
+    assert len(up.json("stop", "live")["stopped"]) == 1
     assert "Done." in up.ok("show", "live@{2}") and "Green." not in up.ok("show", "live@{2}")
     up.ok("rm", "live", "--yes")
     assert [one["title"] for one in up.json("rm", "--list")["sessions"]] == ["Deploy"]

@@ -54,9 +54,9 @@ where its head was at that line of `log`, and `NAME@{4}~2` two turns before that
 the name.
 
 **Safe to look at.** What is stored may hold anything, so escape sequences, control characters, marks that turn text
-around and characters without width are made visible: `␛[2J`, `\\u{202e}` (the joiner between two emoji stays). JSON is pure ASCII. Only `show --raw`, and
-`sql --csv` into a file or a pipe, print text as it is. No link is made of what is stored: one in Markdown shows where
-it leads.
+around and characters without width are made visible: `␛[2J`, `\\u{202e}` (the joiner between two emoji stays). JSON is
+pure ASCII. Only `show --raw`, and `sql --csv` into a file or a pipe, print text as it is. No link is made of what is
+stored: one in Markdown shows where it leads.
 
 **On a terminal** text is wrapped at words, long output goes through `PAGER` (else `less`), and answers are drawn:
 Markdown, code and diffs in colours. What Markdown would hide stays as it was written. `NO_COLOR` turns colours and

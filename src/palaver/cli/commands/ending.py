@@ -1,4 +1,4 @@
-"""`palaver stop`, `palaver end` and `palaver reopen`: a turn that runs is ended; a session is said to be over, or not."""
+"""`palaver stop`, `end` and `reopen`: a turn that runs is ended; a session is said to be over, or not."""
 
 from __future__ import annotations
 
