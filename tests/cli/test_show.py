@@ -381,3 +381,10 @@ def test_detail_cuts_nothing_on_a_narrow_terminal(tmp_path: Path) -> None:
     assert "…" not in seen and " ".join(seen.split()).count("A title of many words") == 5
     assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", seen)) == 2
     assert all(len(line) <= 60 and not line.startswith(",") for line in seen.splitlines())
+
+
+def test_a_table_stands_apart_from_the_call_behind_it(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store, store.sessions.create().turn("Well?") as turn:
+        turn.text("| a |\n|---|\n| b |")
+        turn.tool("bash", {"command": "make"}, id="c").output("done")
+    assert "| b |\n\n  tool bash\n" in Cli(tmp_path, tmp_path / "talks.db").ok("show", "@")

@@ -108,7 +108,8 @@ class Renderer:
 def _stand_apart(before: Block | None, block: Block) -> bool:
     """Whether an empty line is between them: before words that follow something long, and after a table."""
     if isinstance(before, Said):
-        return not isinstance(block, Said) and before.text.rstrip().rpartition("\n")[2].startswith("|")
+        *_, last = before.text.rstrip().split("\n")
+        return not isinstance(block, Said) and last.startswith("|")
     return isinstance(block, Said) and before is not None and bool(before.text)
 
 
