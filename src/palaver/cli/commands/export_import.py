@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 import click
@@ -16,8 +16,10 @@ from .. import resolve
 from ..command import Call, SessionName, command
 from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import count, size
+from ..ui.pager import paged
 from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
+from ..whole_file import whole_file
 from ..wording import worded
 
 FORMATS = ("jsonl", "json", "markdown")
@@ -46,7 +48,12 @@ class Target(NamedTuple):
     },
 )
 @click.argument("sessions", nargs=-1, type=SessionName())
-@click.option("-o", "--output", metavar="FILE", help="Write there; it appears when it is whole. Default: stdout.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write there; it appears when it is whole, and never over a store or another database. Default: stdout.",
+)
 @click.option(
     "--format",
     "shape",
@@ -67,7 +74,7 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
     if output is None:
         return _to_stdout(call, store, chosen, shape)
     broken: list[Any] = []
-    with _whole_file(output) as out, TransferProgress() as progress:
+    with whole_file(output) as out, TransferProgress() as progress:
         _write(store, out, chosen, shape, progress, broken)
     length = os.stat(output).st_size
     value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
@@ -87,6 +94,8 @@ def _target(store: Store, name: str, shape: str) -> Target:
 def _to_stdout(call: Call, store: Store, chosen: list[Target] | None, shape: str) -> int:
     if call.json:
         raise Stop(USAGE, "--json needs -o FILE: stdout is the export", "Usage")
+    if call.screen.tty and shape == "markdown":
+        return _to_terminal(call, store, chosen)
     if call.screen.tty:
         raise Stop(USAGE, "an export is not for a terminal: name a file with -o, or pipe it", "Usage")
     sys.stdout.flush()
@@ -96,6 +105,17 @@ def _to_stdout(call: Call, store: Store, chosen: list[Target] | None, shape: str
     sys.stdout.buffer.flush()
     _report_broken(call, broken)
     return PROBLEMS if broken else OK
+
+
+def _to_terminal(call: Call, store: Store, chosen: list[Target] | None) -> int:
+    """A page for people, to be looked at."""
+    from palaver import exports
+
+    with paged(call.screen) as screen:
+        for number, one in enumerate(chosen or _everything(store)):
+            screen.out.write("\n" if number else "")
+            screen.out.writelines(exports.markdown(store.db, one.session_id, one.turn_id))
+    return OK
 
 
 def _report_broken(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
@@ -129,38 +149,6 @@ def _everything(store: Store) -> Iterator[Target]:
     """Every session, archived ones too, page by page."""
     for info in store.sessions.list(limit=500, archived=True):
         yield Target(info.id, None)
-
-
-def _opened(path: str) -> BinaryIO:
-    try:
-        return open(path, "wb")
-    except OSError as error:
-        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
-
-
-@contextmanager
-def _whole_file(path: str) -> Iterator[BinaryIO]:
-    """A private file that appears under its name only when it is complete. A device or a pipe is written to as it is:
-    to put a file in its place would take it away from everybody."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        with _opened(path) as out:
-            yield out
-        return
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
-    try:
-        with open(fd, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
 
 
 # ---------------------------------------------------------------- import
