@@ -25,6 +25,7 @@ from typing import Any, Generic, Literal, Unpack
 from .aisdk.budget import Context
 from .awaited.iterating import AsyncPage, Following, Listing
 from .db.engine import Database
+from .grafts.values import GraftProgress, GraftReport, GraftSession, Native
 from .keywords import (
     ClaimKeywords,
     CommitKeywords,
@@ -104,11 +105,17 @@ class AsyncSession(Async):
     @property
     def title(self) -> Coroutine[Any, Any, str | None]: ...
     async def messages(
-        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
-    ) -> Window[dict[str, Any]]:
+        self,
+        before: MessageMark = None,
+        after: MessageMark = None,
+        limit: int | None = None,
+        *,
+        format: str | None = None,
+    ) -> Any:
         """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
         before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
-        are after something."""
+        are after something. With a `format`, what a model is given (`context()`), as the API of that name takes it:
+        aisdk, openai, openai-responses a list, anthropic an object with `system` and `messages`."""
     async def messages_json(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> str | WindowText:
@@ -385,8 +392,9 @@ class AsyncSessions(Async):
     async def turn_of(self, thread_key: str, namespace: str = "thread_key") -> TurnInfo:
         """The turn that an alias names: `session.alias(key, "thread_key", turn=…)`."""
     async def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
-        """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
-        the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
+        """What a person may mean by a name. A whole id (ours or the application's) is that session and no other. Else
+        all that have it as an alias, as their exact title, or as a piece of their id: its beginning (with or without
+        `ses_`) or its end, from four characters on; a shorter beginning counts if nobody is called so."""
     def list(
         self,
         *,
@@ -435,6 +443,16 @@ class AsyncStore(Async):
         journal; what was missing or said something else. `fix=False` only compares."""
     async def adopt(self) -> int:
         """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
+    async def graft(
+        self,
+        sessions: GraftSession | Iterable[GraftSession],
+        *,
+        progress: Callable[[GraftProgress], None] | None = None,
+    ) -> GraftReport:
+        """Bring in what happened elsewhere, with its own times: what is here already is known by the SHA-256 of its
+        items and left alone. What cannot be brought in is told by GraftRefused, when all the rest is here."""
+    async def natives(self, turn_id: str) -> list[Native]:
+        """The items that a turn was made of, exactly as they were given; empty if it came by no graft."""
     async def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
     async def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None: ...

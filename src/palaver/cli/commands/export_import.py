@@ -21,6 +21,7 @@ from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
 from ..whole_file import whole_file
 from ..wording import worded
+from . import import_from
 
 FORMATS = ("jsonl", "json", "markdown")
 
@@ -156,7 +157,11 @@ def _everything(store: Store) -> Iterator[Target]:
 
 @command(
     "import",
-    examples=["palaver import talks.jsonl", "ssh host palaver export | palaver import -"],
+    examples=[
+        "palaver import talks.jsonl",
+        "ssh host palaver export | palaver import -",
+        "palaver import --from openai chat.json --id chat-42",
+    ],
     keys={
         "imported": "sessions taken in",
         "already_there": "sessions that were there with the same content",
@@ -167,15 +172,45 @@ def _everything(store: Store) -> Iterator[Target]:
         "  session": "the session, or null",
         "  why": "a sentence",
         "cut[]": "texts that the store cannot hold whole: session and why",
+        "session": "with --from: the session that took it in; null: an export",
+        "turns": "with --from: new turns",
+        "items": "with --from: new items of the file",
+        "known": "with --from: items that were there",
+        "beside": "with --from: new turns kept beside, because the session went on here",
+        "homeless": "with --from: things that no message has a place for, kept as they came",
     },
 )
 @click.argument("file", metavar="FILE|-")
-def import_(call: Call, file: str) -> int:
-    """Read an export into the store.
+@click.option(
+    "--from",
+    "format",
+    type=click.Choice(import_from.FORMATS),
+    help="A conversation instead of an export: UIMessages, or messages of that API, as JSON or JSON Lines.",
+)
+@click.option(
+    "--id", "name", metavar="NAME", help="With --from: which conversation it is; the same again adds what is new."
+)
+@click.option("--new", "is_new", is_flag=True, help="With --from: a new session, whatever came in before.")
+@click.option("--agent", metavar="NAME", help="With --from: who answers in it.")
+@click.option("--title", metavar="TITLE", help="With --from: what to call it.")
+def import_(
+    call: Call, file: str, format: str | None, name: str | None, is_new: bool, agent: str | None, title: str | None
+) -> int:
+    """Read an export into the store, or a conversation of a model API.
 
     A session comes in whole or not at all; what is there already stays as it is. Run it again after an interruption: it
     finishes. Exit code 1 if something was refused; the rest is kept. A file that is no export is refused as a whole,
-    with what it looks like."""
+    with what it looks like.
+
+    With --from a conversation comes in: what is there already (by --id and the bytes of each message) is left alone,
+    what is new is added, and what was said here since stays."""
+    if format is not None:
+        with _source(file) as opened:
+            data = opened.read()
+        wanted = import_from.Wanted(format, name, is_new, agent, title)
+        return import_from.run(call, "stdin" if file == "-" else file, data, wanted)
+    if name is not None or is_new or agent is not None or title is not None:
+        raise Stop(USAGE, "--id, --new, --agent and --title go with --from", "Usage")
     from palaver import exports
 
     from .. import foreign_files
@@ -195,7 +230,9 @@ def import_(call: Call, file: str) -> int:
     there = f", {summary.already_there:,} already there" if summary.already_there else ""
     refused = f", {summary.refused:,} refused" if summary.refused else ""
     told = {"refusals": listed, "cut": [{"session": one.session, "why": one.what} for one in cuts]}
-    call.done({**value, **told}, f"imported {count(summary.imported, 'session')}{there}{refused}")
+    call.done(
+        {**value, **told, **import_from.NOTHING}, f"imported {count(summary.imported, 'session')}{there}{refused}"
+    )
     return PROBLEMS if summary.refused or refusals else OK
 
 
