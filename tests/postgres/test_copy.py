@@ -156,8 +156,8 @@ def test_a_row_that_changes_on_the_way_up_is_noticed(
 
 
 def test_an_export_of_version_1_comes_in_as_what_it_was(dsn: str) -> None:
-    told = old_talks.kept()
-    with palaver.open(dsn, space="acme") as store, open(old_talks.EVERYTHING, "rb") as kept:
+    told = old_talks.FIRST.told()
+    with palaver.open(dsn, space="acme") as store, open(old_talks.FIRST.everything, "rb") as kept:
         assert exports.read(store.db, kept).imported == 11
         assert old_talks.told(store, told) == told
         assert store.verify() == []
@@ -166,9 +166,9 @@ def test_an_export_of_version_1_comes_in_as_what_it_was(dsn: str) -> None:
 
 
 def test_husks_of_version_1_are_completed(dsn: str) -> None:
-    told = old_talks.kept()
+    told = old_talks.FIRST.told()
     with palaver.open(dsn, space="acme") as store:
-        for file, imported in ((old_talks.COPIED, 3), (old_talks.EVERYTHING, 10)):
+        for file, imported in ((old_talks.FIRST.copied, 3), (old_talks.FIRST.everything, 10)):
             with open(file, "rb") as kept:
                 assert exports.read(store.db, kept).imported == imported
         assert old_talks.told(store, told) == told
@@ -176,7 +176,7 @@ def test_husks_of_version_1_are_completed(dsn: str) -> None:
 
 
 def test_a_text_of_version_1_that_no_index_holds_is_cut(dsn: str) -> None:
-    data = old_talks.EVERYTHING.read_bytes()
+    data = old_talks.FIRST.everything.read_bytes()
     (talk, *_) = groups(data)
     longer = change(talk, "aliases", lambda row: row.update(name="n" * 3000))
     cut: list[exports.Cut] = []

@@ -413,7 +413,7 @@ SAME = ("old", "fresh")
 
 def fill_old(db: psycopg.Connection[Row], name: str) -> None:
     """The rows of a store of version 4, as the Palaver of the time wrote them."""
-    lines = re.sub(r"\bX'([0-9A-F]*)'", r"'\\x\1'", old_talks.SQL.read_text()).splitlines()
+    lines = re.sub(r"\bX'([0-9A-F]*)'", r"'\\x\1'", old_talks.FIRST.sql.read_text()).splitlines()
     with db.transaction():
         db.execute("SELECT set_config('search_path', %s, true)", (f'"palaver_{name}"',))
         for line in lines[1:]:
@@ -422,7 +422,7 @@ def fill_old(db: psycopg.Connection[Row], name: str) -> None:
 
 
 def test_a_space_of_version_4_is_migrated_with_all_it_holds(dsn: str, db: psycopg.Connection[Row]) -> None:
-    told = old_talks.kept()
+    told = old_talks.FIRST.told()
     make_old(db, "old", 4)
     fill_old(db, "old")
     spaces.bring_up(db, "here", "old")

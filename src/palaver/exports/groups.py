@@ -185,11 +185,11 @@ class Group:
 def _unpacked(row: records.ExportedNativeRow) -> Row:
     """An item as it was given: how it is kept is no part of a file."""
     try:
-        row = row._replace(body=packing.unpacked(row.body, row.codec))
+        body = packing.unpacked(row.body, row.codec)
     except BadValue as error:
         where = f"item {damage.as_text(row.item)} of turn {row.turn_id}"
         raise BadValue(f"{where} cannot be exported: {error}; `palaver verify` names such rows") from None
-    return tuple(getattr(row, name) for name in tables.NATIVES.names)
+    return tuple(body if name == "body" else getattr(row, name) for name in tables.NATIVES.names)
 
 
 def _objects(text: Any, key: str) -> list[dict[str, Any]]:
