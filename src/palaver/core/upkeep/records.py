@@ -250,6 +250,34 @@ class PromptRow(Row):
     body: str | None
 
 
+class NativeBesideTurnRow(Row):
+    """An item beside its turn; `body` only where it is small."""
+
+    turn_id: str
+    seq: int
+    session_id: str
+    item: str
+    digest: bytes
+    size: int | None
+    body: bytes | None
+    codec: str | None
+    home: str | None
+    sealed_at: int | None
+
+
+class ExportedNativeRow(Row):
+    turn_id: str
+    seq: int
+    session_id: str
+    origin: str
+    item: str
+    digest: bytes
+    body: bytes | None
+    codec: str | None
+    file: str | None
+    place: int | None
+
+
 class HeadBesideSessionRow(Row):
     session_id: str
     row_id: str | None
@@ -323,6 +351,8 @@ message_homes = Select("homes_of_messages", MessageHomeRow)
 part_numbers = Select("places_of_parts", PartNumbersRow)
 part_columns = Select("columns_of_parts", PartColumnsRow)
 prompts = Select("all_prompts", PromptRow)
+natives_beside_turns = Select("natives_beside_turns", NativeBesideTurnRow)
+exported_natives = Select("export_natives", ExportedNativeRow)
 heads_beside_sessions = Select("heads_beside_sessions", HeadBesideSessionRow)
 sums_beside_parent = Select("sums_beside_parent", SumsBesideParentRow)
 imported_entries = Select("import_lines", ImportedEntryRow)

@@ -81,6 +81,10 @@ def prompt_fits(digest: str, body: Any) -> bool:
     return sha256(digests.bytes_of(body)).hexdigest() == digest
 
 
+def native_fits(digest: bytes, body: bytes) -> bool:
+    return sha256(body).digest() == digest
+
+
 # ---------------------------------------------------------------- sums
 
 

@@ -17,7 +17,7 @@ from ...db.queries import Q
 from ...model import Problem
 from .. import damage
 from ..damage import parsed
-from . import columns, mending, proofs, records, rules, standing, windows
+from . import columns, mending, natives, proofs, records, rules, standing, windows
 from .findings import Finding, wrong
 from .lineage import Lineage
 
@@ -68,6 +68,7 @@ def _findings(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]
     yield from proofs.prove(tx, lineage, lambda count: progress(count, 0))
     yield from standing.compare(tx, lineage, lambda count: progress(len(lineage), count))
     yield from columns.compare(tx)
+    yield from natives.prove(tx)
     yield from _rows(tx, lineage)
 
 

@@ -99,6 +99,16 @@ SELECT digest, octet_length(body) AS size, CASE WHEN octet_length(body) <= :inli
   FROM system_prompts
  WHERE digest >= :after ORDER BY digest LIMIT :limit;
 
+-- name: natives_beside_turns
+-- Items of other programs beside the turns that they were given for.
+SELECT n.turn_id, n.seq, n.session_id, n.item, n.digest, octet_length(n.body) AS size,
+       CASE WHEN octet_length(n.body) <= :inline THEN n.body END AS body, n.codec, t.session_id AS home, t.sealed_at
+  FROM natives n LEFT JOIN turns t ON t.id = n.turn_id
+ WHERE (n.turn_id, n.seq) > (:turn, :seq) ORDER BY n.turn_id, n.seq LIMIT :limit;
+
+-- name: body_of_native
+SELECT body FROM natives WHERE turn_id = :turn AND seq = :seq;
+
 -- name: heads_beside_sessions
 SELECT h.session_id, s.id AS row_id FROM heads h LEFT JOIN chat_sessions s ON s.id = h.session_id
  WHERE h.session_id >= :after ORDER BY h.session_id LIMIT :limit;
