@@ -20,7 +20,7 @@ import builtins
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Generic, Literal, Unpack
+from typing import Any, Generic, Literal, Unpack, overload
 
 from .aisdk.budget import Context
 from .awaited.iterating import AsyncPage, Following, Listing
@@ -104,22 +104,25 @@ class AsyncSession(Async):
         """What it belongs to (`project`, `user` …), to be read; `update` changes it."""
     @property
     def title(self) -> Coroutine[Any, Any, str | None]: ...
+    @overload
     async def messages(
-        self,
-        before: MessageMark = None,
-        after: MessageMark = None,
-        limit: int | None = None,
-        *,
-        format: str | None = None,
-    ) -> Any:
+        self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
+    ) -> Window[dict[str, Any]]:
         """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
         before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
         are after something. With a `format`, what a model is given (`context()`), as the API of that name takes it:
         aisdk, openai, openai-responses a list, anthropic an object with `system` and `messages`."""
+    @overload
+    async def messages(self, *, format: Literal["anthropic"]) -> dict[str, Any]: ...
+    @overload
+    async def messages(self, *, format: Literal["aisdk", "openai", "openai-responses"]) -> list[dict[str, Any]]: ...
+    @overload
+    async def messages_json(self) -> str:
+        """The same as JSON text, every stored byte as it was given; a part of it is a text with cursors."""
+    @overload
     async def messages_json(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
-    ) -> str | WindowText:
-        """The same as JSON text, every stored byte as it was given; a part of it is a text with cursors."""
+    ) -> WindowText: ...
     async def transcript(
         self, turn: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> Window[StoredMessage]:

@@ -41,7 +41,7 @@ COMMANDS = {
     "copy": ("copy:copy", "Copy sessions from one store to another: a file, a Postgres server."),
     "space": ("space:space", "List, make, drop, copy or migrate the spaces of a Postgres database."),
     "export": ("export_import:export", "Write sessions to a file that import reads."),
-    "import": ("export_import:import_", "Read an export into the store."),
+    "import": ("export_import:import_", "Read an export into the store, or a conversation of a model API."),
     "doctor": ("doctor:doctor", "Look at the store and its surroundings, and say what to do."),
     "sql": ("sql:sql", "Ask the store in SQL, read-only."),
     "demo": ("demo:demo", "Record a scripted agent, fork, rewind, and prove that nothing was lost."),
