@@ -158,8 +158,8 @@ class Fold:
         return self._answer_approval(tool_call_id, approved, reason)
 
     def close(self, error_text: str, *, text_state: bool) -> list[int]:
-        """Our own step at abort or recovery, not the SDK's: end every open tool part as an error, and
-        with `text_state` every open text too, so that the message can go to a model again."""
+        """Our own step at abort or recovery, not the SDK's: end every open tool part, denied where a person said no,
+        else as an error, and with `text_state` every open text, so that the message can go to a model again."""
         changed = []
         for index, part in enumerate(self.parts):
             if _is_unresolved(part):
@@ -425,6 +425,9 @@ class Fold:
     def _close_tool(self, index: int, error_text: str) -> None:
         self._settle_tool(index)
         part = self.parts[index]
+        if _was_denied(part):
+            part["state"] = "output-denied"
+            return
         self._update(index, "output-error", _pick(part, "input", "rawInput") | {"errorText": error_text}, {})
         if "approval" in part and not _was_approved(part["approval"]):
             del part["approval"]  # the validator allows only a granted approval beside an error
@@ -741,6 +744,13 @@ def _is_unresolved(part: Part) -> bool:
 
 def _was_approved(approval: Any) -> bool:
     return chunks.decoded(exact_json.open_object(approval).get("approved")) is True
+
+
+def _was_denied(part: Part) -> bool:
+    """A person said no, and nothing came of the call since."""
+    if part.get("state") != "approval-responded" or not _is_object(part.get("approval")):
+        return False
+    return chunks.decoded(exact_json.open_object(part["approval"]).get("approved")) is False
 
 
 def _is_true(value: Any) -> bool:

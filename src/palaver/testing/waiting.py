@@ -23,6 +23,17 @@ def ask_approval(session: Session) -> Turn:
     return turn
 
 
+def end_of(session: Session, turn: Turn, how: str) -> None:
+    """End a turn that waits, in one of the ways there are."""
+    if how == "stop":
+        session.stop(turn.id)
+    elif how == "move on":
+        ask(session, "Never mind.")
+    else:
+        resumed = session.resume(turn.id)
+        {"seal": resumed.seal, "abort": resumed.abort, "fail": lambda: resumed.fail("overloaded")}[how]()
+
+
 class Waiting(Group):
     # ------------------------------------------------------------ how a turn comes to wait
 
@@ -153,6 +164,24 @@ class Waiting(Group):
         with session.resume(turn.id) as resumed:
             resumed.write({"type": "tool-output-denied", "toolCallId": "c1"})
         assert (resumed.status, tool_part(session)["state"]) == ("completed", "output-denied")
+
+    @pytest.mark.parametrize("how", ["seal", "abort", "fail", "stop", "move on"])
+    def test_a_no_stays_in_the_record_with_its_reason(self, session: Session, how: str) -> None:
+        turn = ask_approval(session)
+        session.resolve("c1", approved=False, reason="never")
+        end_of(session, turn, how)
+        assert (tool_part(session)["state"], "errorText" in tool_part(session)) == ("output-denied", False)
+        assert tool_part(session)["approval"] == {"id": "ok-1", "approved": False, "reason": "never"}
+        [told] = [each["content"] for each in session.model_messages() if each["role"] == "tool"]
+        assert [each["output"] for each in told if "output" in each] == [{"type": "error-text", "value": "never"}]
+
+    @pytest.mark.parametrize("how", ["seal", "abort", "fail", "stop", "move on"])
+    def test_a_yes_whose_call_never_ran_stays_beside_the_interruption(self, session: Session, how: str) -> None:
+        turn = ask_approval(session)
+        session.resolve("c1", approved=True, reason="go on")
+        end_of(session, turn, how)
+        assert (tool_part(session)["state"], tool_part(session)["errorText"]) == ("output-error", "interrupted")
+        assert tool_part(session)["approval"] == {"id": "ok-1", "approved": True, "reason": "go on"}
 
     def test_a_repeated_call_id_is_resolved_in_its_last_step(self, session: Session) -> None:
         with session.turn("Run it twice.") as turn:
