@@ -409,10 +409,13 @@ class Turn:
 
 def _why(error: BaseException) -> str:
     """An exception as the reason of an abort, whatever it says of itself."""
+    name = type(error).__name__
     try:
-        return f"{type(error).__name__}: {error}"[:500]
+        said = str(error)
     except Exception:  # its own text raises: its name says enough
-        return type(error).__name__
+        return name
+    said = said or ("its task was cancelled" if name == "CancelledError" else "")
+    return f"{name}: {said}"[:500] if said else name
 
 
 def _plain(value: Any) -> Any:
