@@ -2,7 +2,10 @@
 
 from __future__ import annotations
 
+import gc
 import os
+import shutil
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from tempfile import TemporaryDirectory
@@ -17,6 +20,7 @@ from . import memory, planted
 from .postgres.shared import RUN, folder_of_this_run, wait_for_the_end
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are started: each would compile everything
+sys.dont_write_bytecode = False  # and each worker, at every run, all the tests
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -42,6 +46,12 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     if dropped:
         config.hook.pytest_deselected(items=dropped)
         items[:] = kept
+
+
+def pytest_collection_finish() -> None:
+    """Thousands of tests are there for good: whoever collects garbage need not look at them again and again."""
+    gc.collect()
+    gc.freeze()
 
 
 @pytest.hookimpl(wrapper=True)
@@ -75,7 +85,16 @@ def path(tmp_path: Path) -> str:
     return str(tmp_path / "talks.db")
 
 
+@pytest.fixture(scope="session")
+def empty(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The file of an empty store, to be copied: that is quicker than to make one."""
+    made = tmp_path_factory.mktemp("empty") / "talks.db"
+    palaver.open(made).close()
+    return made
+
+
 @pytest.fixture
-def store(path: str) -> Iterator[palaver.Store]:
+def store(path: str, empty: Path) -> Iterator[palaver.Store]:
+    shutil.copy(empty, path)
     with palaver.open(path) as opened:
         yield opened

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -13,7 +14,8 @@ from palaver.testing import Ancestry, Conformance, OpenStore, closing
 
 class OnFile:
     @pytest.fixture
-    def open_store(self, tmp_path: Path) -> Iterator[OpenStore]:
+    def open_store(self, tmp_path: Path, empty: Path) -> Iterator[OpenStore]:
+        shutil.copy(empty, tmp_path / "talks.db")
         yield from closing(lambda **options: palaver.open(tmp_path / "talks.db", **options))
 
 

@@ -11,8 +11,7 @@ import os
 import shutil
 from typing import Any
 
-import palaver.store  # noqa: F401  all of it, once, before the forks
-
+from ..tools.eager import load_everything
 from ..tools.puppet import in_a_fork, play
 from . import vfs, workloads
 
@@ -50,6 +49,7 @@ def place(asked: dict[str, Any], name: str) -> dict[str, Any]:
 
 
 def killed_everywhere(**asked: Any) -> dict[str, Any]:
+    load_everything()
     kinds = count(place(asked, "count"))
     cases: list[dict[str, Any]] = []
     while True:

@@ -15,7 +15,7 @@ from .history import History
 from .killing import Victim, judge, new_seed, pause
 
 WORKLOADS = ["stream", "tools", "tree", "waiting", "spawn"]
-ROUNDS, MANY = 6, 300
+ROUNDS, MANY = 3, 300
 ENOUGH = 30_000  # bytes of history: some turns of any workload
 
 
@@ -82,7 +82,7 @@ def survive_first_opens(folder: Path, rounds: int) -> None:
 
 
 def test_a_process_killed_while_it_makes_the_file_leaves_one_that_opens(tmp_path: Path) -> None:
-    survive_first_opens(tmp_path, 2 * ROUNDS)
+    survive_first_opens(tmp_path, 4 * ROUNDS)
 
 
 @pytest.mark.long

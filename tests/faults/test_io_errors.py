@@ -26,7 +26,7 @@ WORKLOADS = [
     "first",
     "recovery",
 ]
-POINTS = 46  # of each: 506
+POINTS = 30  # of each: 330
 # SQLite itself takes a read that fails for damage, and a file that does not open for one it may only read.
 HONEST = {
     "write": {"StoreFull", "StoreError"},

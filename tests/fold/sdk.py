@@ -93,7 +93,12 @@ class Oracle:
         lines = b"".join(json.dumps(request).encode() + b"\n" for request in requests)
         writer = threading.Thread(target=self._send, args=(process, lines))
         writer.start()
-        answers = [self._read(process) for _ in requests]
+        guard = threading.Timer(ANSWER_SECONDS, process.kill)  # a hung oracle ends the reading
+        guard.start()
+        try:
+            answers = [self._read(process) for _ in requests]
+        finally:
+            guard.cancel()
         writer.join()
         for request, answer in zip(requests, answers, strict=True):
             assert not (isinstance(answer, dict) and answer.get("oracleFailure")), (request, answer)
@@ -131,12 +136,7 @@ class Oracle:
     @staticmethod
     def _read(process: subprocess.Popen[bytes]) -> Any:
         assert process.stdout
-        guard = threading.Timer(ANSWER_SECONDS, process.kill)  # a hung oracle ends the read below
-        guard.start()
-        try:
-            line = process.stdout.readline()
-        finally:
-            guard.cancel()
+        line = process.stdout.readline()
         if not line:
             raise RuntimeError("the oracle ended without an answer")
         return json.loads(line)

@@ -1,17 +1,18 @@
 """A talk killed before its 1st, 2nd … statement, in a store that keeps everything: `python -m tests.journal.killed`.
 
-Every so many points, beginning with the first. Afterwards the store is
-opened again, and what is wrong is told. The interpreter loads everything once and forks for each run.
+Every so many points, beginning with the first. Afterwards each store is opened again, all by one process, and what is
+wrong is told. The interpreter loads everything once and forks for each run.
 """
 
 from __future__ import annotations
 
 import os
+import shutil
 from typing import Any
 
 import palaver
-import palaver.store  # all of it, once, before the forks
 from tests.migrations.runner import kill_before_statement
+from tests.tools.eager import load_everything
 from tests.tools.puppet import in_a_fork, play
 
 from ..tools.chunks import answer
@@ -19,6 +20,7 @@ from ..tools.sql import query
 from .support import ask_a_tool, full, replays, text
 
 SIZE = 300
+LONG = 600  # seconds for all stores together
 
 
 def workload(path: str) -> None:
@@ -57,17 +59,16 @@ def told(path: str) -> list[str]:
 
 def killed(folder: str, every: int, first: int) -> dict[str, Any]:
     """How many points were tried, and what was wrong after which."""
-    wrong: dict[int, list[str]] = {}
-    for tried, number in enumerate(range(first, 10**6, every)):
-        path = os.path.join(folder, str(number), "talks.db")
+    load_everything()
+    begun, paths = os.path.join(folder, "begun.db"), dict[int, str]()
+    in_a_fork(lambda: begin(begun))
+    for number in range(first, 10**6, every):
+        paths[number] = path = os.path.join(folder, str(number), "talks.db")
         os.makedirs(os.path.dirname(path))
-        in_a_fork(lambda path=path: begin(path))
-        came = in_a_fork(lambda path=path, number=number: run_killed(path, number))
-        problems = in_a_fork(lambda path=path: told(path))
-        if problems:
-            wrong[number] = problems
-        if came == "done":
-            return {"tried": tried, "wrong": wrong}
+        shutil.copy(begun, path)
+        if in_a_fork(lambda path=path, number=number: run_killed(path, number)) == "done":
+            problems = zip(paths, in_a_fork(lambda: [told(path) for path in paths.values()], LONG), strict=True)
+            return {"tried": len(paths) - 1, "wrong": {number: found for number, found in problems if found}}
     raise AssertionError("it never came to its end")
 
 

@@ -11,7 +11,7 @@ import pytest
 from .walk import STEPS, check, end, life_of
 
 SEED = int(os.environ.get("PALAVER_SEED", "20261116"))
-WALKS, LENGTH = 20, 40
+WALKS, LENGTH = 12, 40
 
 
 def walk(folder: Path, seed: int, length: int = LENGTH) -> list[str]:

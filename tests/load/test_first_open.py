@@ -69,7 +69,7 @@ alone = pytest.mark.xdist_group("load")
 
 @alone
 def test_sixteen_processes_make_a_fresh_file_at_once(crowd: list[Puppet], tmp_path: Path) -> None:
-    path = rounds(crowd, tmp_path, nothing, 10)
+    path = rounds(crowd, tmp_path, nothing, 5)
     with palaver.open(path) as store:
         assert store.verify() == []
 
@@ -85,7 +85,7 @@ def test_sixteen_processes_make_a_fresh_file_at_once_a_thousand_times(crowd: lis
 
 @alone
 def test_sixteen_processes_bring_an_old_file_up_to_date_at_once(crowd: list[Puppet], tmp_path: Path) -> None:
-    path = rounds(crowd, tmp_path, version_1, 10)
+    path = rounds(crowd, tmp_path, version_1, 5)
     with palaver.open(path) as store:
         assert store.verify() == []
         for session_id in (TALK, FORK):

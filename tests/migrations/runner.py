@@ -1,8 +1,8 @@
 """Opens a file again and again with trouble at the 1st, 2nd, 3rd … point: `python -m tests.migrations.runner`.
 
 `statement` and `write`: the process is killed right before it. `error`: the write fails with an I/O error, and the same
-process tries once more. Afterwards the file is opened in peace and told as it is. The interpreter loads everything once
-and forks for each opening; no store is ever open in the process that forks.
+process tries once more. Afterwards each file is opened in peace and told as it is, all by one process. The interpreter
+loads everything once and forks for each opening with trouble; no store is ever open in the process that forks.
 """
 
 from __future__ import annotations
@@ -17,9 +17,9 @@ from typing import Any
 import apsw
 
 import palaver
-import palaver.store  # all of it, once, before the forks
 from palaver.db import migrate
 from tests.crash import vfs
+from tests.tools.eager import load_everything
 from tests.tools.puppet import in_a_fork, last_act, play
 
 from .catalogue import catalogue
@@ -28,6 +28,7 @@ from .old import MADE, words
 CALM: dict[str, Any] = {"trim_after": 1e9, "recover_every": None}  # no thread of ours at work beside the opening
 PROCESSES = 16
 BEYOND = 5  # points
+LONG = 600  # seconds for all files together
 
 
 # ---------------------------------------------------------------- trouble
@@ -128,16 +129,18 @@ def told(path: str) -> dict[str, Any]:
 def every_point(folder: str, start: str, trouble: str) -> dict[str, Any]:
     """How many points there were, and all that was told afterwards, each with its points. A few points after the last
     migration is committed are enough: what follows is another matter."""
-    outcomes: dict[str, list[int]] = {}
-    number = left = 0
+    load_everything()
+    paths: list[str] = []
+    left = 0
     while left < BEYOND:
-        number += 1
-        path = _place(folder, start, number)
+        number = len(paths) + 1
+        paths.append(path := _place(folder, start, number))
         came = in_a_fork(lambda path=path, number=number: TROUBLE[trouble](path, number))
         left += came == "done" or (came is None and is_migrated(path))
-        after = in_a_fork(lambda path=path: told(path))
+    outcomes: dict[str, list[int]] = {}
+    for number, after in enumerate(in_a_fork(lambda: [told(path) for path in paths], LONG), 1):
         outcomes.setdefault(json.dumps(after), []).append(number)
-    return {"points": number - BEYOND, "outcomes": [[json.loads(text), at] for text, at in outcomes.items()]}
+    return {"points": len(paths) - BEYOND, "outcomes": [[json.loads(text), at] for text, at in outcomes.items()]}
 
 
 def is_migrated(path: str) -> bool:
@@ -152,6 +155,7 @@ def is_migrated(path: str) -> bool:
 
 def all_at_once(folder: str, start: str, rounds: int) -> dict[str, Any]:
     """Sixteen processes open the same file in the same moment."""
+    load_everything()
     outcomes: dict[str, list[int]] = {}
     for number in range(1, rounds + 1):
         path = _place(folder, start, number)

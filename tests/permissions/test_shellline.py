@@ -87,9 +87,10 @@ FREE = settings(
 
 
 def can_be_run(line: str) -> bool:
+    """A command that is named by its path is not looked up, so that no function and no handler of ours hears of it."""
     found = read(line)
     names = {command.words[0] for command in found.commands if command.words}
-    return found.unread is None and not names & _OTHERS and shells.safe(line)
+    return found.unread is None and not names & _OTHERS and not any("/" in name for name in names) and shells.safe(line)
 
 
 def wrong(line: str, ran: shells.Ran, shell: str, status: int) -> str | None:
@@ -118,7 +119,7 @@ def compare(lines: list[str]) -> list[str]:
     return [problem for problem in found if problem is not None]
 
 
-@settings(FREE, max_examples=8)
+@settings(FREE, max_examples=4)
 @given(LINES)
 def test_the_shells_run_the_commands_that_were_read(lines: list[str]) -> None:
     assert compare(lines) == []

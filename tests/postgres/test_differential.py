@@ -25,7 +25,7 @@ from .shared import Shared
 from .steps import VERBS, Player, Step
 
 SEED = 20_250_101
-RUNS, LEAST, LONG, STEPS = 30, 12, 300, 50
+RUNS, LEAST, LONG, STEPS = 30, 6, 300, 50
 REFUSED = """
 HeadConflict TurnSealed TurnWaiting TurnNotFound MessageNotFound SessionNotFound SessionArchived SessionDeleted ChunkGap
 ChunkError AliasTaken BadValue Refused NothingToUndo UsageConflict QueueConflict MessageCancelled MessageFired NotOnPath

@@ -348,7 +348,7 @@ def test_a_server_that_is_away_for_a_second_delays_a_stream_but_does_not_end_it(
 def test_a_server_that_stays_away_is_said_so_within_the_timeout(
     database: str, durable: Server, line: Lossy, verb: str
 ) -> None:
-    with palaver.open(line.dsn, timeout=1.0) as store:
+    with palaver.open(line.dsn, timeout=0.5) as store:
         session = store.sessions.create()
         session.turn("before").seal()
         durable.stop()
@@ -823,7 +823,8 @@ MANY = [*["cut"] * 7, *["lose"] * 7, *["stall"] * 4, *["kill"] * 3, *["crash"] *
 @pytest.mark.parametrize(
     ("names", "seconds"),
     [
-        pytest.param(SOME, 3.0, id="some"),
+        pytest.param(SOME, 1.5, id="some"),
+        pytest.param(SOME, 3.0, id="some at their pace", marks=pytest.mark.long),
         pytest.param(MANY, 10.0, id="many", marks=pytest.mark.long),
         pytest.param([*["cut"] * 4, *["lose"] * 4, "stall"], 2.0, id="only the line", marks=pytest.mark.long),
     ],

@@ -39,7 +39,7 @@ LIMITS: dict[str, tuple[Callable[[Session, str], Any], str, str]] = {
 
 @pytest.fixture(params=["file", "postgres"])
 def store(request: pytest.FixtureRequest) -> Iterator[Store]:
-    with palaver.open(request.getfixturevalue("path" if request.param == "file" else "dsn")) as opened:
+    with palaver.open(request.getfixturevalue("path" if request.param == "file" else "ready")) as opened:
         yield opened
 
 

@@ -24,11 +24,11 @@ OFF, ON = ("off", "off"), ("on", "on")
 
 
 @pytest.fixture(params=[False, True], ids=["own", "pooler"])
-def store(dsn: str, request: pytest.FixtureRequest) -> Iterator[palaver.Store]:
+def store(ready: str, request: pytest.FixtureRequest) -> Iterator[palaver.Store]:
     """With small tables, whose size the server knows."""
-    with palaver.open(dsn, pooler=request.param) as store:
+    with palaver.open(ready, pooler=request.param) as store:
         store.sessions.create("coder").commit("hello")
-        with closing(connect(dsn, "default")) as other:
+        with closing(connect(ready, "default")) as other:
             other.execute("ANALYZE")
         yield store
 

@@ -26,6 +26,7 @@ from .support_writers import CREW
 
 OVERTAKEN = 60  # commits of others between asking and being served, for each process; without the queue: hundreds
 MB = 1 << 20
+SECONDS = pytest.mark.parametrize("seconds", [0.8, pytest.param(2.0, marks=pytest.mark.long)])
 
 
 def texts(path: str, session_id: str) -> list[str]:
@@ -48,9 +49,10 @@ def writers(path: str, count: int, seconds: float, **more: Any) -> list[dict[str
 # ---------------------------------------------------------------- 113: try again, to a deadline
 
 
+@SECONDS
 @broken_by("busy_is_an_error")
-def test_promise_113_writers_wait_for_a_program_that_is_not_in_their_line(path: str) -> None:
-    jobs = [*writers(path, 8, 1.5), *[{"job": "intrude", "path": path, "seconds": 1.5}] * 2]
+def test_promise_113_writers_wait_for_a_program_that_is_not_in_their_line(path: str, seconds: float) -> None:
+    jobs = [*writers(path, 8, seconds), *[{"job": "intrude", "path": path, "seconds": seconds}] * 2]
     *reports, one, other = CREW.together(jobs)
     assert [error for report in reports for error in report["errors"]] == []
     assert one["held"] + other["held"] > 0  # how often depends on the machine
@@ -129,9 +131,10 @@ def live(store: palaver.Store) -> None:
     session.archive()
 
 
+@SECONDS
 @broken_by("begin_is_deferred")
-def test_promise_114_a_transaction_never_fails_in_the_middle_for_a_lock(path: str) -> None:
-    jobs = [*writers(path, 4, 1.5, streams=True), *[{"job": "intrude", "path": path, "seconds": 1.5}] * 2]
+def test_promise_114_a_transaction_never_fails_in_the_middle_for_a_lock(path: str, seconds: float) -> None:
+    jobs = [*writers(path, 4, seconds, streams=True), *[{"job": "intrude", "path": path, "seconds": seconds}] * 2]
     reports = CREW.together(jobs)[:4]
     assert [error for report in reports for error in report["errors"]] == []
     nothing_is_lost_or_doubled(path, reports)
@@ -187,13 +190,15 @@ def overtaken(path: str, reports: list[Report]) -> int:
     return worst
 
 
+@SECONDS
 @broken_by("writers_do_not_queue")
-def test_promise_116_nobody_waits_while_the_others_go_round_and_round(path: str) -> None:
-    assert any(everybody_had_a_turn(f"{path}.{attempt}") for attempt in range(3))  # the system may stop one for a while
+def test_promise_116_nobody_waits_while_the_others_go_round_and_round(path: str, seconds: float) -> None:
+    attempts = (f"{path}.{attempt}" for attempt in range(3))  # the system may stop one for a while
+    assert any(everybody_had_a_turn(attempt, seconds) for attempt in attempts)
 
 
-def everybody_had_a_turn(path: str) -> bool:
-    reports = CREW.together(writers(path, 8, 2.0))
+def everybody_had_a_turn(path: str, seconds: float) -> bool:
+    reports = CREW.together(writers(path, 8, seconds))
     shares, worst = [len(report["stood"]) for report in reports], overtaken(path, reports)
     print(f"commits: {shares}; overtaken by at most {worst}")
     return worst <= OVERTAKEN * len(reports) and min(shares) >= max(shares) / 2
@@ -243,14 +248,14 @@ def test_promise_117_a_reader_in_the_middle_of_its_work_holds_up_no_writer(path:
 
 
 def test_promise_117_reads_go_on_at_their_pace_beside_a_busy_writer(path: str) -> None:
-    """Printed for the eye: how long a read takes. Asserted: thousands of reads and of commits, and none failed."""
+    """Printed for the eye: how long a read takes. Asserted: many reads and commits, and none failed."""
     with palaver.open(path) as store:
         session = store.sessions.create("a")
         session.commit("question")
-        with CREW.ready(writers(path, 1, 1.0)) as (writer,):
-            alone = sorted(_reads(session, 0.3))
+        with CREW.ready(writers(path, 1, 0.5)) as (writer,):
+            alone = sorted(_reads(session, 0.1))
             writer.tell()
-            beside = sorted(_reads(session, 0.7))
+            beside = sorted(_reads(session, 0.3))
             report = writer.hear()
     alone_99, beside_99 = (took[len(took) * 99 // 100] * 1e6 for took in (alone, beside))
     print(f"p99 of a read: {alone_99:.0f} µs alone, {beside_99:.0f} µs beside a writer")
@@ -274,9 +279,10 @@ def no_damage(path: str) -> None:
         assert store.verify() == []
 
 
+@SECONDS
 @broken_by("locks_are_dropped")
-def test_promise_118_eight_processes_write_one_file_and_nothing_is_damaged(path: str) -> None:
-    reports = CREW.together(writers(path, 8, 2.0, streams=True))
+def test_promise_118_eight_processes_write_one_file_and_nothing_is_damaged(path: str, seconds: float) -> None:
+    reports = CREW.together(writers(path, 8, seconds, streams=True))
     assert [error for report in reports for error in report["errors"]] == []
     nothing_is_lost_or_doubled(path, reports)
     no_damage(path)
@@ -308,7 +314,7 @@ def open_at_once(folder: Path, rounds: int) -> None:
 
 @broken_by("first_openers_do_not_queue")
 def test_promise_120_sixteen_processes_open_a_fresh_path_at_once(tmp_path: Path) -> None:
-    open_at_once(tmp_path, 8)
+    open_at_once(tmp_path, 4)
 
 
 @pytest.mark.long

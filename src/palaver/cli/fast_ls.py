@@ -79,7 +79,7 @@ def _listed(row: tuple[Any, ...]) -> Listed:
     (
         session_id, agent, _, model, title, preview, _, _, relation, _, _, depth, _,
         _, _, _, _, _, tokens, cost, _, _, updated_at, archived_at, _,
-        _, _, _, app_id, waiting, live,
+        _, _, _, app_id, open_turns,
     ) = row
     # fmt: on
     return Listed(
@@ -94,8 +94,8 @@ def _listed(row: tuple[Any, ...]) -> Listed:
         model=_model(model),
         tokens=tokens,
         cost=cost,
-        waiting=waiting,
-        live=live,
+        waiting=(open_turns or "").count("waiting"),
+        live=(open_turns or "").count("streaming"),
     )
 
 
