@@ -1,4 +1,4 @@
-"""Any column of any row may hold anything in a file: whoever reads is not brought down, and verify names turns that do."""
+"""Any column of any row may hold anything in a file: nobody who reads is brought down, and verify names such turns."""
 
 from __future__ import annotations
 

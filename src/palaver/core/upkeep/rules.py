@@ -150,7 +150,7 @@ def seal_flaws(line: ReflogRow, status: str, sealed_at: int | None, revision: in
     if sealed_at < line.at - SLACK or sealed_at > max(line.at + SLACK, newest):
         yield f"turn {line.turn_id} was sealed at {line.at}, by its line of the reflog, not at {sealed_at}"
     if revision != line.revision - 1:
-        yield f"turn {line.turn_id} was begun on revision {line.revision - 1}, by its line of the reflog, not {revision}"
+        yield f"turn {line.turn_id} was begun on revision {line.revision - 1}, by its reflog's line, not {revision}"
 
 
 def status_flaw(turn_id: str, status: str, facts: Any) -> str | None:
