@@ -14,7 +14,7 @@ from typing import Any, Unpack
 
 from . import marks, tool_call
 from .aisdk import budget, chunks, composing, model_messages, token_usage
-from .aisdk.folding import MISSING, Fold
+from .aisdk.folding import MISSING, Fold, denied
 from .base import arguments, exact_json, ids
 from .core import counting
 from .core.runtime import Runtime
@@ -274,7 +274,12 @@ class Turn:
         cost = None if cost_usd is None else counting.check_cost(cost_usd)
         exact_json.check_column("key", key)
         with self._lock:
-            changes.count_usage(self._recorder, given, cost, model, key)
+            self._recorder.refresh()
+            self._recorder.refuse_ended(waiting=True)
+            if (
+                told is not None or given != Usage() or cost is not None or model is not None
+            ):  # else nothing is told yet
+                changes.count_usage(self._recorder, given, cost, model, key)
 
     # ------------------------------------------------------------ waiting and results from outside
 
@@ -418,6 +423,8 @@ class Turn:
 def _answered(fold: Fold, call_id: str, chunk: composing.Chunk) -> list[composing.Chunk]:
     if not fold.is_unresolved(call_id):
         raise Refused(f"tool call {call_id} has its answer, or was never made; a call is answered once")
+    if chunk["type"] == "tool-output-available" and fold.is_denied(call_id):
+        raise Refused(denied(call_id))
     return [chunk]
 
 

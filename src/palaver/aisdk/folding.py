@@ -123,6 +123,14 @@ class Fold:
         index = self._step_tool.get(call_id, self._last_tool.get(call_id))
         return index is not None and _is_unresolved(self.parts[index])
 
+    def has_call(self, call_id: str) -> bool:
+        return call_id in self._last_tool
+
+    def is_denied(self, call_id: str) -> bool:
+        """Whether a person said no to the newest call with this id."""
+        index = self._step_tool.get(call_id, self._last_tool.get(call_id))
+        return index is not None and _was_denied(self.parts[index])
+
     # ---------------------------------------------------------------- writing
 
     def apply(self, chunk: Chunk) -> int | None:
@@ -152,6 +160,8 @@ class Fold:
         if (output is not MISSING) + (error is not None) + (approved is not None) != 1:
             raise BadValue("give exactly one of output, error and approved")
         if output is not MISSING:
+            if self.is_denied(tool_call_id):
+                raise self._refusal(denied(tool_call_id), "tool-output-available", tool_call_id)
             return self._on_output({"toolCallId": tool_call_id, "output": output})
         if error is not None:
             return self._on_output_error({"toolCallId": tool_call_id, "errorText": error})
@@ -744,6 +754,10 @@ def _is_unresolved(part: Part) -> bool:
 
 def _was_approved(approval: Any) -> bool:
     return chunks.decoded(exact_json.open_object(approval).get("approved")) is True
+
+
+def denied(call_id: str) -> str:
+    return f"tool call {call_id} was denied, so it has no output; deny() it, or give an error"
 
 
 def _was_denied(part: Part) -> bool:

@@ -417,6 +417,7 @@ class Recorder:
 
 
 def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:
+    chunks.refuse_foreign(chunk["type"])
     if chunk["type"] == COMPACTION:
         raise BadValue("data-compaction parts are written by compact(), not by hand")
     given = chunk.get("messageMetadata")

@@ -1,5 +1,5 @@
-"""What was said by `turn.text` and the like since the last boundary: a server that crashes may lose that much of what it
-acknowledged, and whoever speaks in words has no chunks to send again. So they are kept here until they are safe.
+"""What was said by `turn.text` and the like since the last boundary: a server that crashes may lose that much of what
+it acknowledged, and whoever speaks in words has no chunks to send again. So they are kept here until they are safe.
 """
 
 from __future__ import annotations

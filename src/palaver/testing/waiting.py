@@ -68,6 +68,16 @@ class Waiting(Group):
         ask(session, "Never mind.")
         assert store.sessions.list(waiting=True).sessions == []
 
+    def test_who_waits_only_for_its_agent_is_not_listed_as_waiting(self, store: Store, session: Session) -> None:
+        with session.turn("Run them.") as turn:
+            turn.tool("run", id="c1").ask()
+            turn.tool("run", id="c2")
+        session.resolve("c1", approved=True)
+        assert [info.id for info in store.sessions.list(waiting=True)] == [session.id]
+        session.resolve("c2", output=1)
+        assert (store.sessions.list(waiting=True).sessions, session.info.waiting, session.info.live) == ([], 0, 0)
+        assert [each.id for each in session.waiting()] == [turn.id]
+
     def test_a_waiting_turn_takes_no_chunks(self, session: Session) -> None:
         turn = leave_waiting(session)
         with refused(session, palaver.TurnWaiting):
@@ -183,6 +193,21 @@ class Waiting(Group):
         assert (tool_part(session)["state"], tool_part(session)["errorText"]) == ("output-error", "interrupted")
         assert tool_part(session)["approval"] == {"id": "ok-1", "approved": True, "reason": "go on"}
 
+    def test_a_denied_call_has_no_output(self, session: Session) -> None:
+        turn = ask_approval(session)
+        session.resolve("c1", approved=False)
+        with refused(session, palaver.ChunkError):
+            session.resolve("c1", output="deleted")
+        resumed = session.resume(turn.id)
+        with refused(session, palaver.ChunkError):
+            resumed.resolve("c1", output="deleted")
+        [call] = resumed.calls()
+        with refused(session, Refused):
+            call.output("deleted")
+        call.deny()
+        resumed.seal()
+        assert tool_part(session)["state"] == "output-denied"
+
     def test_a_repeated_call_id_is_resolved_in_its_last_step(self, session: Session) -> None:
         with session.turn("Run it twice.") as turn:
             call(turn)
@@ -272,10 +297,11 @@ class Waiting(Group):
         assert session.info.usage == palaver.Usage(input=10)
 
     def test_a_late_answer_to_nothing_leaves_nothing(self, session: Session) -> None:
-        silent, answered = session.turn("Hello?"), ask(session.fork())
+        fork = session.fork()
+        silent, answered = session.turn("Hello?"), ask(fork)
         silent.seal()
         with refused(session, palaver.PalaverError):
             silent.resolve("c1", output=1)
-        home = session.fork(at=answered.id)
+        home = fork.fork(at=answered.id)
         with refused(home, palaver.PalaverError):
             answered.resolve("nobody", output=1)

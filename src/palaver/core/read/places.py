@@ -34,7 +34,8 @@ def find(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
     if turn is None:  # of a queued message that was taken back
         raise MessageNotFound(wanted, "it never had a place in the tree")
     if not on_path and not _is_ours(tx, head, turn_id, turn.session_id):
-        raise MessageNotFound(wanted, f"it belongs to session {turn.session_id}; fork that one")
+        why = f"message {wanted!r} is one of session {turn.session_id}, not of {head.session_id}; fork that session"
+        raise MessageNotFound(wanted, sentence=why)
     return _after(tx, turn_id, turn.parent_id, message_id, is_sealed=turn.sealed_at is not None)
 
 
@@ -45,7 +46,8 @@ def _turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> Place:
     if on_path and not jumps.is_ancestor(tx, turn_id, head.turn_id):
         raise NotOnPath(turn_id, head.session_id)
     if not on_path and not _is_ours(tx, head, turn_id, turn.session_id):
-        raise TurnNotFound(turn_id, f"it belongs to session {turn.session_id}; fork that one")
+        why = f"turn {turn_id!r} is one of session {turn.session_id}, not of {head.session_id}; fork that session"
+        raise TurnNotFound(turn_id, sentence=why)
     return Place(turn_id, turn.parent_id, entries.of_turn(tx, turn_id) if turn.sealed_at is None else None)
 
 

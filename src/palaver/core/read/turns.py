@@ -198,5 +198,5 @@ def head_at(tx: Tx, session_id: str, at: int) -> HeadAtRow:
     sessions.require(tx, session_id)
     found = rows.head_at.one(tx, session=session_id, at=at)
     if found is None:
-        raise SessionNotFound(session_id, f"it did not exist at {at}")
+        raise SessionNotFound(session_id, sentence=f"session {session_id} did not exist yet at {at}; it was made later")
     return found

@@ -139,7 +139,7 @@ def _copies(tx: Tx, session_id: str, sight: _Sight, lineage: Lineage) -> Iterato
 
 
 def _copy(tx: Tx, session_id: str, row: records.CopyListingRow, lineage: Lineage) -> Iterator[Finding]:
-    """A copy that is not what it is a copy of. Where the message was altered, the copy may be all that is left of it."""
+    """A copy that is not what it is a copy of. Where that was altered, the copy may be all that is left of it."""
     parts = [part.id for part in rows.parts.all(tx, message=row.message_id)]
     if lineage.altered.isdisjoint([row.message_id, *parts]) and not mending.copy_fits(tx, row.copy_id, row.message_id):
         what = f"message {row.copy_id} is a copy of message {row.message_id}, and does not say what that does"
