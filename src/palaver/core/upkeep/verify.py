@@ -28,7 +28,8 @@ Progress = Callable[[int, int], None]  # turns and sessions looked at so far
 
 def check(tx: Tx, progress: Progress | None = None) -> list[Problem]:
     """What does not fit."""
-    return [finding.problem for finding in _findings(tx, progress or _nobody)[1]]
+    _, found = _findings(tx, progress or _nobody)
+    return [finding.problem for finding in found]
 
 
 def fix(db: Database, progress: Progress | None = None) -> list[Problem]:
