@@ -139,7 +139,7 @@ def set_ended(tx: Tx, _: Runtime, session_id: str, ended: bool, reason: str | No
     if ended and before.ended_at is not None:
         if reason == before.end_reason:
             return
-        raise Refused(f"session {session_id} has ended already ({before.end_reason or 'no reason'}); reopen() it first")
+        raise Refused(f"session {session_id} has ended already ({before.end_reason or 'no reason'}); reopen it first")
     tx.defer(Q.set_ended, session=session_id, at=now if ended else None, reason=reason)
     open_turn.record_event(tx, head, "end" if ended else "reopen", None, {"reason": reason} if ended else {})
 
