@@ -43,11 +43,11 @@ def whole(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 
 
 def damages(path: Path, tables: tuple[str, ...]) -> Iterator[tuple[str, str, str, int]]:
-    """Every column of these tables, with every value that it takes and a number for the row."""
+    """Every column of these tables, with values (of turns: all of them) and a number for the row."""
     chance = random.Random(7)
     for table in tables:
         for name in column(path, f"SELECT name FROM pragma_table_info('{table}')"):
-            for value in VALUES:
+            for value in VALUES if table == "turns" else chance.sample(VALUES, 2):
                 yield table, name, value, chance.randrange(1 << 30)
 
 
