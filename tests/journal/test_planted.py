@@ -42,7 +42,7 @@ SHOWN_BY = {
 
 def test_every_kind_of_line_is_tried() -> None:
     """But those that change only what another program wrote: no journal makes that again."""
-    assert SHOWN_BY.keys() | {"delete_part", "put_behind", "rewrite_message"} == journal.LOGGED
+    assert SHOWN_BY.keys() | {"delete_part", "put_behind"} == journal.LOGGED
 
 
 def test_promise_148_a_part_that_its_sealed_turn_does_not_list_is_not_brought_back(

@@ -68,16 +68,6 @@ class Waiting(Group):
         ask(session, "Never mind.")
         assert store.sessions.list(waiting=True).sessions == []
 
-    def test_who_waits_only_for_its_agent_is_not_listed_as_waiting(self, store: Store, session: Session) -> None:
-        with session.turn("Run them.") as turn:
-            turn.tool("run", id="c1").ask()
-            turn.tool("run", id="c2")
-        session.resolve("c1", approved=True)
-        assert [info.id for info in store.sessions.list(waiting=True)] == [session.id]
-        session.resolve("c2", output=1)
-        assert (store.sessions.list(waiting=True).sessions, session.info.waiting, session.info.live) == ([], 0, 0)
-        assert [each.id for each in session.waiting()] == [turn.id]
-
     def test_a_waiting_turn_takes_no_chunks(self, session: Session) -> None:
         turn = leave_waiting(session)
         with refused(session, palaver.TurnWaiting):

@@ -68,9 +68,10 @@ def _copy(tx: Tx, session_id: str, message: Message) -> None:
 
 
 def rewrite(tx: Tx, session_id: str, copy: str, said: Copied, hidden_at: int | None, now: int) -> None:
-    """Make a copy again what it is a copy of; whether it is hidden is a matter of its own."""
+    """Make a copy again what it is a copy of; whether it is hidden is a matter of its own. Its role and its time are
+    never assigned to: verify goes on naming those."""
     text = metadata.add_owned(said.metadata, usage=None, hidden_at=hidden_at)
-    tx.defer(Q.rewrite_message, id=copy, role=said.role, metadata=text, at=said.created_at, now=now)
+    tx.defer(Q.set_message_metadata, id=copy, metadata=text, now=now)
     for part in rows.parts.all(tx, message=copy):
         tx.defer(Q.delete_part, id=part.id)
     _write_parts(tx, session_id, copy, said)

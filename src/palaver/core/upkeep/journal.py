@@ -31,7 +31,6 @@ BY_ROW = {
     "update_part": Q.home_of_part,
     "set_message_metadata": Q.home_of_message,
     "restamp_message": Q.home_of_message,
-    "rewrite_message": Q.home_of_message,
     "put_behind": Q.home_of_message,
     "delete_part": Q.home_of_part,
 }

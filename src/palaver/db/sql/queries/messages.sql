@@ -33,10 +33,6 @@ UPDATE chat_parts SET type = :type, data_json = :data, tool_call_id = :call, too
        updated_at = greatest(updated_at, :now)
  WHERE id = :id;
 
--- name: rewrite_message
--- Of a copy: what it is a copy of.
-UPDATE chat_messages SET role = :role, metadata_json = :metadata, created_at = :at, updated_at = :now WHERE id = :id;
-
 -- name: delete_part
 -- Of an open turn that is cut back to its last step: the part goes on in the turn that continues it.
 DELETE FROM chat_parts WHERE id = :id;

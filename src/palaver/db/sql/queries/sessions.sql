@@ -19,15 +19,8 @@ SELECT 1 FROM chat_sessions LIMIT 1;
 -- snippet: marks
 -- What a list says of a session beside its row: the application's own id, and how its open turns stand.
 (SELECT min(f.foreign_id) FROM foreign_ids f WHERE f.id = s.id AND f.origin = 'client' AND f.scope = 'session') AS app_id,
-       (SELECT group_concat(CASE WHEN o.status = 'waiting' AND {is_answered} THEN 'answered' ELSE o.status END, ' ')
-          FROM turns o
+       (SELECT group_concat(o.status, ' ') FROM turns o
          WHERE o.session_id = s.id AND o.live = 1 AND o.sealed_at IS NULL) AS open_turns
-
--- snippet: is_answered
--- Of a turn that waits: each of its calls has an answer, and only its agent is waited for.
-(EXISTS (SELECT 1 FROM chat_parts p WHERE p.message_id = o.response_id AND p.tool_state IS NOT NULL)
-   AND NOT EXISTS (SELECT 1 FROM chat_parts p WHERE p.message_id = o.response_id
-                      AND p.tool_state IN ('input-streaming', 'input-available', 'approval-requested')))
 
 -- name: get_session
 -- One session as a list shows it; heads may be missing where another program made the session.
@@ -46,8 +39,8 @@ s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id)
 -- snippet: is_listed
 s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
-   AND (:waiting = 0 OR EXISTS (SELECT 1 FROM turns o WHERE o.session_id = s.id AND o.live = 1 AND o.sealed_at IS NULL
-                                  AND o.status = 'waiting' AND NOT {is_answered}))
+   AND (:waiting = 0 OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL
+                                  AND w.status = 'waiting'))
 
 -- snippet: newest_first
 ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
