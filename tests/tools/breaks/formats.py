@@ -12,7 +12,7 @@ def a_column_appears_without_a_version() -> None:
     """The schema grows and its version does not."""
     from palaver.db import schema
 
-    text = schema.text().replace("    deleted_at   INTEGER\n", "    deleted_at   INTEGER,\n    pinned INTEGER\n")
+    text = schema.text().replace("    deleted_at   INTEGER,\n", "    deleted_at   INTEGER,\n    pinned INTEGER,\n")
     schema.text = lambda: text
     schema.current.cache_clear()
 

@@ -63,8 +63,12 @@ def the_trigger_is_not_in_the_message() -> None:
     """Only the turn knows what began it."""
     from palaver.core.turn.options import TurnOptions
 
-    for_user = TurnOptions.for_user
-    TurnOptions.for_user = lambda self: {k: v for k, v in for_user(self).items() if k != "trigger"}  # type: ignore[method-assign]
+    given = TurnOptions.for_message
+
+    def without(self: Any, role: str) -> dict[str, Any]:
+        return {key: value for key, value in given(self, role).items() if key != "trigger"}
+
+    TurnOptions.for_message = without  # type: ignore[method-assign]
 
 
 @planted

@@ -248,13 +248,13 @@ def a_failed_commit_is_not_told() -> None:
 
 @planted
 def each_follower_has_a_watcher_of_its_own() -> None:
-    from palaver import session, watcher
+    from palaver import watcher
 
     class Lonely(watcher.News):
         def __init__(self, shared: Any, session_id: str) -> None:
             super().__init__(watcher.Watcher(shared._db), session_id)
 
-    session.News = Lonely  # type: ignore[misc]
+    watcher.News = Lonely  # type: ignore[misc]
 
 
 @planted
