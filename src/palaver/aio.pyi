@@ -103,7 +103,8 @@ class AsyncSession(Async):
     def facts(self) -> Coroutine[Any, Any, Mapping[str, str]]:
         """What it belongs to (`project`, `user` …), to be read; `update` changes it."""
     @property
-    def title(self) -> Coroutine[Any, Any, str | None]: ...
+    def title(self) -> Coroutine[Any, Any, str | None]:
+        """What a person calls it; `session.title = "…"` sets it, None takes it away."""
     @overload
     async def messages(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
@@ -295,7 +296,8 @@ class AsyncSession(Async):
         """Read-only, and out of lists. Turns already open may finish."""
     async def unarchive(self) -> None: ...
     async def end(self, reason: str | None = None) -> None:
-        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back."""
+        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back. It ends once: the same
+        again is nothing, with another reason it is refused."""
     async def reopen(self) -> None: ...
     async def add_usage(
         self,

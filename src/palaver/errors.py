@@ -116,8 +116,8 @@ class GraftRefused(PalaverError):
 class NotFound(PalaverError, LookupError):
     noun = "thing"
 
-    def __init__(self, wanted: str, hint: str = "") -> None:
-        super().__init__(f"no {self.noun} {wanted!r} in this store{'; ' + hint if hint else ''}")
+    def __init__(self, wanted: str, hint: str = "", *, sentence: str | None = None) -> None:
+        super().__init__(sentence or f"no {self.noun} {wanted!r} in this store{'; ' + hint if hint else ''}")
         self.wanted = wanted
 
 

@@ -77,6 +77,10 @@ class TurnEdgeRow(Row):
     reasoning_tokens: int
     cache_read: int
     cache_write: int
+    started_at: int
+    begin_seq: int
+    fence: int
+    cost_usd: float
     messages: int
 
 
@@ -154,6 +158,8 @@ class UsageSumsRow(Row):
     reasoning: int
     read_sum: int
     write_sum: int
+    cost_usd: float
+    cost_sum: float | None  # None: no row says what it cost
 
     def stored(self) -> tuple[int, ...]:
         return (self.input_tokens, self.output_tokens, self.reasoning_tokens, self.cache_read, self.cache_write)
@@ -199,6 +205,7 @@ class SessionBesideHeadRow(Row):
     created_at: int
     updated_at: int
     cost_usd: float
+    last_at: int | None
 
 
 class MessageListingRow(Row):

@@ -6,7 +6,8 @@
 -- name: turn_edges
 -- The tree, and what is summed up along it.
 SELECT t.id, t.parent_id, t.session_id, t.base_revision, t.status, t.live, t.sealed_at, t.response_id, t.usage_told,
-       t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write,
+       t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write, t.started_at, t.begin_seq,
+       t.fence, t.cost_usd,
        (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id) AS messages
   FROM turns t WHERE t.id >= :after ORDER BY t.id LIMIT :limit;
 
@@ -39,7 +40,7 @@ SELECT metadata_json FROM chat_messages WHERE id = :id;
 SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.prompt_tokens, s.completion_tokens,
        s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.session_id AS head_of, h.turn_id, h.revision,
        h.event_seq, h.preview, h.deleted_at, h.relation, s.created_at, s.updated_at,
-       s.cost_usd
+       s.cost_usd, h.last_at
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id >= :after ORDER BY s.id LIMIT :limit;
 
 -- name: messages_of_session
