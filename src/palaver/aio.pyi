@@ -20,11 +20,12 @@ import builtins
 from collections.abc import AsyncIterable, AsyncIterator, Callable, Coroutine, Iterable, Mapping, Sequence
 from datetime import datetime
 from types import TracebackType
-from typing import Any, Generic, Literal, Unpack
+from typing import Any, Generic, Literal, Unpack, overload
 
 from .aisdk.budget import Context
 from .awaited.iterating import AsyncPage, Following, Listing
 from .db.engine import Database
+from .grafts.values import GraftProgress, GraftReport, GraftSession, Native
 from .keywords import (
     ClaimKeywords,
     CommitKeywords,
@@ -102,17 +103,27 @@ class AsyncSession(Async):
     def facts(self) -> Coroutine[Any, Any, Mapping[str, str]]:
         """What it belongs to (`project`, `user` …), to be read; `update` changes it."""
     @property
-    def title(self) -> Coroutine[Any, Any, str | None]: ...
+    def title(self) -> Coroutine[Any, Any, str | None]:
+        """What a person calls it; `session.title = "…"` sets it, None takes it away."""
+    @overload
     async def messages(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> Window[dict[str, Any]]:
         """The transcript as UIMessages: the head's path, then what is open or was written by others. Or a part of it:
         before or after a message or a cursor (`after=""`: from the first), at most `limit`: the last ones, unless they
-        are after something."""
+        are after something. With a `format`, what a model is given (`context()`), as the API of that name takes it:
+        aisdk, openai, openai-responses a list, anthropic an object with `system` and `messages`."""
+    @overload
+    async def messages(self, *, format: Literal["anthropic"]) -> dict[str, Any]: ...
+    @overload
+    async def messages(self, *, format: Literal["aisdk", "openai", "openai-responses"]) -> list[dict[str, Any]]: ...
+    @overload
+    async def messages_json(self) -> str:
+        """The same as JSON text, every stored byte as it was given; a part of it is a text with cursors."""
+    @overload
     async def messages_json(
         self, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
-    ) -> str | WindowText:
-        """The same as JSON text, every stored byte as it was given; a part of it is a text with cursors."""
+    ) -> WindowText: ...
     async def transcript(
         self, turn: str | None = None, before: MessageMark = None, after: MessageMark = None, limit: int | None = None
     ) -> Window[StoredMessage]:
@@ -285,7 +296,8 @@ class AsyncSession(Async):
         """Read-only, and out of lists. Turns already open may finish."""
     async def unarchive(self) -> None: ...
     async def end(self, reason: str | None = None) -> None:
-        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back."""
+        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back. It ends once: the same
+        again is nothing, with another reason it is refused."""
     async def reopen(self) -> None: ...
     async def add_usage(
         self,
@@ -385,8 +397,9 @@ class AsyncSessions(Async):
     async def turn_of(self, thread_key: str, namespace: str = "thread_key") -> TurnInfo:
         """The turn that an alias names: `session.alias(key, "thread_key", turn=…)`."""
     async def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
-        """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
-        the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
+        """What a person may mean by a name. A whole id (ours or the application's) is that session and no other. Else
+        all that have it as an alias, as their exact title, or as a piece of their id: its beginning (with or without
+        `ses_`) or its end, from four characters on; a shorter beginning counts if nobody is called so."""
     def list(
         self,
         *,
@@ -435,6 +448,16 @@ class AsyncStore(Async):
         journal; what was missing or said something else. `fix=False` only compares."""
     async def adopt(self) -> int:
         """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
+    async def graft(
+        self,
+        sessions: GraftSession | Iterable[GraftSession],
+        *,
+        progress: Callable[[GraftProgress], None] | None = None,
+    ) -> GraftReport:
+        """Bring in what happened elsewhere, with its own times: what is here already is known by the SHA-256 of its
+        items and left alone. What cannot be brought in is told by GraftRefused, when all the rest is here."""
+    async def natives(self, turn_id: str) -> list[Native]:
+        """The items that a turn was made of, exactly as they were given; empty if it came by no graft."""
     async def put_foreign_id(self, origin: str, foreign_id: str, ours: str, scope: str = "") -> str:
         """Remember which of our ids another system's id stands for. The first answer stays; it is returned."""
     async def find_foreign_id(self, origin: str, foreign_id: str, scope: str = "") -> str | None: ...

@@ -33,6 +33,7 @@ _COUNTED = {
     "turns": Q.count_turns,
     "usage rows": Q.count_usage,
     "facts": Q.count_facts,
+    "items": Q.count_natives,
 }
 _BROKEN = "it cannot be read whole at the source"
 _WHO = "SELECT current_database(), current_schema(), pg_postmaster_start_time()::text"

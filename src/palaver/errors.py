@@ -6,6 +6,7 @@ PalaverError
 │   ├── ReservedKey          a metadata key that the store owns
 │   └── BadRule              a permission rule that is not shaped as the contract says
 ├── ChunkError               a chunk that does not fit the stream so far
+├── GraftRefused             some of a source could not be brought in; the rest is here
 ├── NotFound
 │   ├── SessionNotFound
 │   ├── TurnNotFound
@@ -106,17 +107,17 @@ class ChunkError(PalaverError, ValueError):
 class GraftRefused(PalaverError):
     """Some of what a source has could not be brought in; the rest is here. `report` says what became of it all."""
 
-    def __init__(self, report: Any, problems: int, first: str) -> None:
+    def __init__(self, report: object, problems: int, first: str) -> None:
         more = f" (and {problems - 1} more)" if problems > 1 else ""
         super().__init__(f"not everything came in; {first}{more}. The rest is kept: mend the source and graft it again")
-        self.report = report
+        self.report = report  # a GraftReport
 
 
 class NotFound(PalaverError, LookupError):
     noun = "thing"
 
-    def __init__(self, wanted: str, hint: str = "") -> None:
-        super().__init__(f"no {self.noun} {wanted!r} in this store{'; ' + hint if hint else ''}")
+    def __init__(self, wanted: str, hint: str = "", *, sentence: str | None = None) -> None:
+        super().__init__(sentence or f"no {self.noun} {wanted!r} in this store{'; ' + hint if hint else ''}")
         self.wanted = wanted
 
 

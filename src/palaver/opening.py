@@ -11,7 +11,7 @@ from .db.sqlite import filesystem
 from .db.sqlite.engine import SqliteDatabase
 from .db.sqlite.readonly import ReadOnlyDatabase
 from .errors import BadValue, StoreError
-from .keywords import EngineKeywords, OpenKeywords, PostgresKeywords, StoreKeywords
+from .keywords import EngineKeywords, OpenKeywords, PostgresKeywords
 from .maintenance import say
 from .store import Store
 
@@ -33,7 +33,10 @@ def open_quietly(url: Address, space: str | None, **given: Unpack[OpenKeywords])
     is_postgres = address.is_server(path)
     options: dict[str, Any] = {**given}
     of_engine = {*EngineKeywords.__annotations__, *(PostgresKeywords.__annotations__ if is_postgres else ())}
-    arguments.options("open()", options, {*of_engine, *StoreKeywords.__annotations__})
+    arguments.options("open()", options, {"space", *OpenKeywords.__annotations__})
+    for name in () if is_postgres else PostgresKeywords.__annotations__:
+        if name in options:
+            raise TypeError(f"open() has no option {name!r} for a file; it is for a postgresql:// address")
     for name, least in (("timeout", 0), ("lease", 0.1)):
         if name in options:
             arguments.number(name, options[name], least=least)

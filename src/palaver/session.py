@@ -129,6 +129,7 @@ class Session:
 
     @property
     def title(self) -> str | None:
+        """What a person calls it; `session.title = "…"` sets it, None takes it away."""
         return self.info.title
 
     @title.setter
@@ -510,8 +511,10 @@ class Session:
         self._write(verbs.lifecycle.set_archived, False)
 
     def end(self, reason: str | None = None) -> None:
-        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back."""
-        exact_json.check_text("reason", reason)
+        """Say that it is over, and why. It can go on all the same; `reopen()` takes it back. It ends once: the same
+        again is nothing, with another reason it is refused."""
+        if exact_json.check_text("reason", reason) == "":
+            raise BadValue("an empty reason says nothing; leave it out")
         self._write(verbs.lifecycle.set_ended, True, reason)
 
     def reopen(self) -> None:

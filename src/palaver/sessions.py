@@ -104,8 +104,9 @@ class Sessions:
             return find_session.turn_by_name(tx, thread_key, namespace)
 
     def match(self, name: str, *, deleted: bool = False) -> builtins.list[SessionInfo]:
-        """What a person may mean by a name: an id (ours or the application's), an alias, an exact title; failing these,
-        the sessions whose id begins with it (with or without `ses_`) or, from four characters on, ends with it."""
+        """What a person may mean by a name. A whole id (ours or the application's) is that session and no other. Else
+        all that have it as an alias, as their exact title, or as a piece of their id: its beginning (with or without
+        `ses_`) or its end, from four characters on; a shorter beginning counts if nobody is called so."""
         arguments.flag("deleted", deleted)
         check_column("name", arguments.text("name", name))
         with self._store.db.read() as tx:

@@ -27,7 +27,8 @@ class ToolCall:
         self.approved = approved
 
     def __repr__(self) -> str:
-        return f"<ToolCall {self.name} {self.id}>"
+        said = {None: "", True: ", approved", False: ", denied"}[self.approved]
+        return f"<ToolCall {self.name} {self.id}: {arguments.shown(self.input)}{said}>"
 
     def output(self, value: Any, *, preliminary: bool = False) -> None:
         """What the tool gave. One that is `preliminary` is replaced by the next, and the call stays open. A call is

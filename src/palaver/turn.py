@@ -14,18 +14,19 @@ from typing import Any, Unpack
 
 from . import marks, tool_call
 from .aisdk import budget, chunks, composing, model_messages, token_usage
-from .aisdk.folding import MISSING
+from .aisdk.folding import MISSING, Fold, denied
 from .base import arguments, exact_json, ids
 from .core import counting
 from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
 from .core.verbs import results
 from .core.verbs.compaction import Compaction
-from .errors import BadValue, HeadConflict, PalaverError, Refused
+from .errors import BadValue, ChunkGap, HeadConflict, PalaverError, Refused
 from .keywords import CompactKeywords, Count, ModelLike
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
 from .streaming.recorder import Offer, Recorder
+from .streaming.said import Said
 from .tool_call import ToolCall
 
 Chunk = Mapping[str, Any] | str | bytes
@@ -53,6 +54,7 @@ class Turn:
         _ALL.add(self)
         self._resumed = resumed
         self._spoke = False  # by text, tool and the like: then leaving the block says that it is over
+        self._said = Said()
 
     # ------------------------------------------------------------ what it is
 
@@ -220,11 +222,9 @@ class Turn:
     def _answer(self, call_id: str, chunk: composing.Chunk) -> None:
         """The answer to a call, once."""
         with self._lock:
-            self._recorder.refresh()
-            self._recorder.refuse_ended()
-            if not self._state.fold.is_unresolved(call_id):
-                raise Refused(f"tool call {call_id} has its answer, or was never made; a call is answered once")
-            self._recorder.append([chunks.parse(chunk)], None)
+            spoke = self._spoke
+            self._speak(_answered, call_id, chunk)
+            self._spoke = spoke  # an answer by itself is no speech that leaving the block would end
 
     def _end_speech(self) -> None:
         """End what was said without chunks. Where a tool has no result no `finish` is written: the turn would wait for
@@ -234,11 +234,19 @@ class Turn:
     def _speak(self, said: Callable[..., list[composing.Chunk]], *given: Any) -> None:
         """Write what says it, all or none: how the message stands is looked at under the turn's lock."""
         with self._lock:
-            self._recorder.refresh()
-            self._recorder.refuse_ended()
-            items = [chunks.parse(chunk) for chunk in said(self._state.fold, *given)]
-            self._recorder.append(items, None)
+            try:
+                self._speak_once(said, *given)
+            except ChunkGap as gap:
+                self._recorder.append(self._said.since(gap), at=gap.stored)
+                self._speak_once(said, *given)
             self._spoke = True
+
+    def _speak_once(self, said: Callable[..., list[composing.Chunk]], *given: Any) -> None:
+        self._recorder.refresh()
+        self._recorder.refuse_ended()
+        items, at = [chunks.parse(chunk) for chunk in said(self._state.fold, *given)], self._recorder.chunks
+        self._recorder.append(items, None)
+        self._said.note(items, at, is_safe=self._recorder.is_boundary(items))
 
     # ------------------------------------------------------------ usage
 
@@ -266,7 +274,12 @@ class Turn:
         cost = None if cost_usd is None else counting.check_cost(cost_usd)
         exact_json.check_column("key", key)
         with self._lock:
-            changes.count_usage(self._recorder, given, cost, model, key)
+            self._recorder.refresh()
+            self._recorder.refuse_ended(waiting=True)
+            if (
+                told is not None or given != Usage() or cost is not None or model is not None
+            ):  # else nothing is told yet
+                changes.count_usage(self._recorder, given, cost, model, key)
 
     # ------------------------------------------------------------ waiting and results from outside
 
@@ -407,12 +420,23 @@ class Turn:
             self.seal()
 
 
+def _answered(fold: Fold, call_id: str, chunk: composing.Chunk) -> list[composing.Chunk]:
+    if not fold.is_unresolved(call_id):
+        raise Refused(f"tool call {call_id} has its answer, or was never made; a call is answered once")
+    if chunk["type"] == "tool-output-available" and fold.is_denied(call_id):
+        raise Refused(denied(call_id))
+    return [chunk]
+
+
 def _why(error: BaseException) -> str:
     """An exception as the reason of an abort, whatever it says of itself."""
+    name = type(error).__name__
     try:
-        return f"{type(error).__name__}: {error}"[:500]
+        said = str(error)
     except Exception:  # its own text raises: its name says enough
-        return type(error).__name__
+        return name
+    said = said or ("its task was cancelled" if name == "CancelledError" else "")
+    return f"{name}: {said}"[:500] if said else name
 
 
 def _plain(value: Any) -> Any:

@@ -215,3 +215,26 @@ def test_the_event_loop_ticks_while_a_big_chunk_is_written(path: str) -> None:
             return ticks
 
     assert run(wait()) >= 1
+
+
+def test_a_turn_whose_task_was_cancelled_says_so(path: str) -> None:
+    async def cancelled() -> str | None:
+        async with await aio.open(path) as store:
+            session = await store.sessions.create("coder")
+
+            begun = asyncio.Event()
+
+            async def agent() -> None:
+                async with await session.turn("hi"):
+                    begun.set()
+                    await asyncio.Event().wait()
+
+            task = asyncio.ensure_future(agent())
+            await begun.wait()
+            task.cancel()
+            with pytest.raises(asyncio.CancelledError):
+                await task
+            [turn] = await session.path()
+            return turn.abort_reason
+
+    assert run(cancelled()) == "CancelledError: its task was cancelled"

@@ -51,7 +51,7 @@ def complete(shell: Cli, *words: str) -> list[str]:
 
 def test_commands_and_options_are_completed(shell: Cli) -> None:
     assert complete(shell, "ma") == ["materialise"]
-    assert complete(shell, "re") == ["rewind", "redo", "rebuild"]
+    assert complete(shell, "re") == ["rewind", "redo", "reopen", "rebuild"]
     assert complete(shell, "show", "--de") == ["--detail"]
     assert complete(shell, "export", "--format", "m") == ["markdown"]
 
@@ -163,3 +163,10 @@ def test_the_help_beside_a_session_is_safe_to_show(shell: Cli, tmp_path: Path) -
     text = run.stdout.decode()
     assert "title" in text and text.isprintable() is False  # newlines only
     assert "".join(text.split(os.linesep)).isprintable()
+
+
+def test_a_session_is_offered_once_by_its_id(shell: Cli) -> None:
+    whole = shell.json("show", "ticket-7")["session"]["id"]
+    offered = complete(shell, "show", "")
+    assert whole[-6:] in offered and whole not in offered and whole[4:] not in offered
+    assert whole in complete(shell, "show", "ses_") and whole[4:] in complete(shell, "show", whole[4:9])

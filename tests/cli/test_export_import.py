@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sqlite3
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -163,3 +164,38 @@ def test_progress_is_shown_on_a_terminal_only(cli: Cli, tmp_path: Path) -> None:
 def test_archived_sessions_are_exported_too(cli: Cli) -> None:
     cli.ok("archive", "ticket-7")
     assert len(cli.ok("export", "--format", "json").splitlines()) == 2
+
+
+def test_an_export_is_never_written_over_the_store_it_reads(cli: Cli) -> None:
+    store = cli.home / "talks.db"
+    before = store.read_bytes()
+    os.symlink(store, cli.home / "link.db")
+    os.link(store, cli.home / "hard.db")
+    for name in ("talks.db", str(store), "link.db", "hard.db"):
+        assert "nothing is written over it" in cli.refused("export", "-o", name, code=2)
+        cli.refused("export", "@", "--format", "markdown", "-o", name, code=2)
+    assert store.read_bytes() == before and not list(cli.home.glob("*.part"))
+
+
+def test_an_export_is_never_written_over_another_database_nor_what_belongs_to_one(cli: Cli) -> None:
+    with sqlite3.connect(cli.home / "theirs.db") as theirs:
+        theirs.execute("CREATE TABLE t (a)")
+    theirs.close()
+    (cli.home / "damaged.db").write_bytes(b"no header any more")
+    (cli.home / "damaged.db-wal").write_bytes(b"its log")
+    for name in ("theirs.db", "theirs.db-wal", "talks.db-shm", "damaged.db"):
+        assert "name another file" in cli.refused("export", "-o", name, code=2)
+    assert not (cli.home / "theirs.db-wal").exists()
+
+
+def test_an_export_takes_the_place_of_an_older_one(cli: Cli) -> None:
+    (cli.home / "one.jsonl").write_text("older")
+    cli.ok("export", "-o", "one.jsonl")
+    cli.ok("export", "-o", "one.jsonl")
+    assert (cli.home / "one.jsonl").read_text().startswith("{")
+
+
+def test_markdown_may_be_looked_at_on_a_terminal(cli: Cli) -> None:
+    with Terminal(cli.env | {"PAGER": "cat"}, "export", "@", "--format", "markdown") as terminal:
+        code, seen = terminal.end()
+    assert code == 0 and "# Fix the build" in seen

@@ -91,3 +91,19 @@ def test_import_makes_the_store_private_and_its_directory_too(bare: Cli, tmp_pat
     made = tmp_path / "new" / "home"
     assert made.stat().st_mode & 0o777 == 0o700
     assert (made / "palaver.db").stat().st_mode & 0o777 == 0o600
+
+
+def test_a_store_in_memory_is_none_for_a_command(bare: Cli) -> None:
+    for words in (("ls",), ("show", "@"), ("adopt",), ("verify",)):
+        assert "ends with the process that made it" in bare.refused(*words, "-s", ":memory:", code=2)
+    said = bare.refused("show", "@", "-s", "http://127.0.0.1/talks", code=2)
+    assert "give a path, or postgresql://" in said and "memory" not in said
+
+
+def test_doctor_gives_no_advice_about_what_is_no_store(bare: Cli) -> None:
+    (bare.home / "env.sh").write_text("export A=b")
+    (bare.home / "env.sh").chmod(0o644)
+    for name, what in ((".", "a directory"), ("env.sh", "no SQLite database"), ("/dev/null", "a device")):
+        done = bare("doctor", "-s", name)
+        assert done.code == 4 and f"is {what}" in done.out
+        assert "chmod" not in done.out and "hard links" not in done.out and "name the file of a store" in done.out

@@ -165,3 +165,18 @@ def test_both_ways_read_a_model_however_another_program_wrote_it(tmp_path: Path)
     fast, slow = both_ways(Cli(tmp_path, tmp_path / "talks.db"))
     assert fast == slow
     assert [line.split()[5] for line in fast.splitlines()] == ["m", "m", "spaced", 'a"bé', "-", "-", "-", "-"]
+
+
+def test_a_model_is_not_cut_where_there_is_room(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        store.sessions.create(agent="coder", title="Short", model="anthropic/claude-sonnet-4-20250514")
+    env = Cli(tmp_path, tmp_path / "talks.db", NO_COLOR="1").env
+    with Terminal(env, "ls", columns=100) as terminal:
+        _, seen = terminal.end()
+    assert "claude-sonnet-4-20250514" in seen and "Short" in seen and max(map(len, seen.splitlines())) <= 100
+
+
+def test_a_person_is_told_that_nothing_is_listed_and_a_pipe_is_not(cli: Cli) -> None:
+    assert cli.ok("ls", "--agent", "nobody") == ""
+    with Terminal({**cli.env, "NO_COLOR": "1"}, "ls", "--agent", "nobody") as terminal:
+        assert terminal.end() == (0, "no sessions\n")

@@ -20,7 +20,7 @@ def test_a_title_is_set_and_taken_away(cli: Cli) -> None:
     assert cli.ok("title", "The flag") == "The flag\n"
     assert "has no title now" in cli.ok("title", "ticket-7", "--clear")
     assert cli.json("title", "ticket-7")["title"] is None
-    assert cli.ok("title", "ticket-7") == "no title\n"
+    assert cli.ok("title", "ticket-7") == ""
     assert cli.json("title", "ticket-7", "Again")["title"] == "Again"
 
 
@@ -49,6 +49,27 @@ def test_aliases_are_listed_added_and_removed(cli: Cli) -> None:
     cli.refused("show", "green", code=3)
     cli.ok("alias", "ticket-7", "T-17", "--namespace", "ticket", "--remove")
     assert cli.ok("alias", "ticket-7", "the-build", "--remove") == ""
+
+
+def test_a_place_is_no_name_to_give(cli: Cli) -> None:
+    for name in ("@", "@~1", "@{2}", "~1"):
+        for words in (("title", "ticket-7", name), ("alias", "ticket-7", name), ("fork", "ticket-7", "--title", name)):
+            assert "choose another name" in cli.refused(*words, code=2)
+    assert "choose another name" in cli.refused("alias", "ticket-7", "the-build~1", code=2)
+    done = cli("title", "ticket-7", "v1~2")
+    assert done.code == 0 and "'v1~2' is a place in it" in done.err
+    assert cli.json("show", "v1~2")["turn"] is None  # nothing is called v1
+
+
+def test_an_alias_that_is_a_place_can_be_taken_away(cli: Cli) -> None:
+    with palaver.open(cli.home / "talks.db") as store:
+        store.sessions.get("ticket-7").alias("@~1")
+    assert "@~1" not in cli.ok("alias", "ticket-7", "@~1", "--remove")
+
+
+def test_aliases_stand_in_columns(cli: Cli) -> None:
+    cli.ok("alias", "ticket-7", "T-17", "--namespace", "ticket")
+    assert cli.ok("alias", "ticket-7") == "alias   the-build\nticket  T-17\n"
 
 
 def test_an_alias_is_of_one_session(cli: Cli) -> None:

@@ -44,6 +44,14 @@ CONFLICTS = [
     ("ls", "--store", ""),
     ("show", "ticket-7", "--space", ""),
     ("ls", "--space", "acme"),
+    ("--store", "talks.db", "copy", "talks.db", "copied.db"),
+    ("--space", "acme", "copy", "talks.db", "copied.db"),
+    ("--store", "talks.db", "demo"),
+    ("--space", "acme", "demo"),
+    ("--store", "talks.db", "completion", "bash"),
+    ("--space", "acme", "space", "ls"),
+    ("--store", "postgresql://localhost/x", "space", "ls", "postgresql://localhost/x"),
+    ("space",),
 ]
 
 

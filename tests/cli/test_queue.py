@@ -107,3 +107,17 @@ def test_a_hostile_message_takes_one_quiet_line(cli: Cli, text: str) -> None:
     assert len(out.splitlines()) == 2
     assert not any(character in out for character in "\x1b\x07\u202e\r")
     assert cli.json("queue", "ticket-7")["queue"][0]["message"]["parts"][0]["text"] == text
+
+
+def test_what_was_taken_back_before_is_said(cli: Cli) -> None:
+    cli.ok("queue", "ticket-7", "one", "--id", "m1")
+    assert cli("queue", "ticket-7", "--cancel", "m1").err == ""
+    done = cli("queue", "ticket-7", "--cancel", "m1")
+    assert (done.code, done.err) == (0, "palaver: note: message 'm1' was taken back before\n")
+
+
+def test_what_waits_stands_in_columns(cli: Cli) -> None:
+    cli.ok("queue", "ticket-7", "one", "--id", "m1")
+    cli.ok("queue", "ticket-7", "two", "--id", "msg-17")
+    first, second, _ = cli.ok("queue", "ticket-7").splitlines()
+    assert first.index("one") == second.index("two")

@@ -134,7 +134,7 @@ def test_names_that_fit_nothing_or_too_much_are_unknown(full: Cli) -> None:
 
 def test_a_store_that_keeps_no_journal_says_so(cli: Cli) -> None:
     said = cli.refused("rebuild", code=5)
-    assert said == "palaver: this store keeps no journal; only a store that was begun to keep every event does\n"
+    assert said == "palaver: this store keeps no journal; only a store that was begun with `events` set to full does\n"
     assert cli.refused("rebuild", "--check", code=5) == said
 
 

@@ -32,6 +32,8 @@ RUNS = {
     "rewind": ["rewind", "@~1"],
     "undo": ["undo", "ticket-7"],
     "redo": ["redo", "ticket-7"],
+    "end": ["end", "ticket-7", "done"],
+    "reopen": ["reopen", "ticket-7"],
     "adopt": ["adopt"],
     "materialise": ["materialise", "ticket-7"],
     "title": ["title", "ticket-7"],
@@ -138,7 +140,7 @@ def test_json_has_exactly_the_documented_keys(answers: dict[str, Any], name: str
 def test_every_other_command_is_run_for_its_json() -> None:
     """tail's lines are looked at in test_tail.py, answers to a waiting turn in test_approvals.py, and space needs a
     server: test_postgres.py."""
-    assert set(RUNS) == set(COMMANDS) - {"tail", "approve", "deny", "space"}
+    assert set(RUNS) == set(COMMANDS) - {"tail", "approve", "deny", "stop", "space"}
 
 
 def test_an_error_is_json_too_when_json_was_asked_for(cli: Cli) -> None:

@@ -138,3 +138,62 @@ def test_the_name_that_was_nearly_typed_is_said(cli: Cli) -> None:
     assert "(Fix the build) known as 'ticket-7'?" in cli.refused("show", "ticket-", code=3)
     assert "(Fix the build) known as 'the-build'?" in cli.refused("show", "the-built", code=3)
     assert "known as" not in cli.refused("show", "Fix the bui", code=3)
+
+
+def two(tmp_path: Path) -> tuple[Cli, str, str]:
+    """A store with two sessions that have a title and a turn each."""
+    with palaver.open(tmp_path / "talks.db") as store:
+        made = [store.sessions.create(title=title, id=title.lower()) for title in ("One", "Two")]
+        for session in made:
+            talks.talk(session, "Well?", f"{session.title}.")
+            talks.talk(session, "And?", "No more.")
+        return (Cli(tmp_path, tmp_path / "talks.db"), *(session.id for session in made))
+
+
+def test_a_whole_id_is_that_session_whatever_others_are_called(tmp_path: Path) -> None:
+    cli, one, other = two(tmp_path)
+    for name in (other, "two"):
+        cli.ok("title", one, name)
+        assert cli.json("show", name)["session"]["id"] == other
+        cli.ok("rm", name)
+        assert "it was deleted" in cli.refused("show", name, code=3)
+        cli.ok("rm", "--undo", name)
+
+
+@pytest.mark.parametrize("naming", ["title", "alias"])
+def test_a_piece_of_an_id_that_another_session_is_called_is_refused_with_both(tmp_path: Path, naming: str) -> None:
+    cli, one, other = two(tmp_path)
+    cli.ok(naming, one, other[-6:])
+    said = cli.refused("rm", other[-6:], code=3)
+    assert one in said and other in said and "a whole id is clear" in said
+    assert len(cli.json("ls")["sessions"]) == 2
+
+
+def test_a_piece_that_is_short_gives_way_to_a_name(tmp_path: Path) -> None:
+    cli, one, other = two(tmp_path)
+    assert one[4:6] == other[4:6]
+    cli.ok("title", one, other[4:6])
+    assert cli.json("show", other[4:6])["session"]["id"] == one
+
+
+def test_a_place_is_one_whatever_sessions_are_called(tmp_path: Path) -> None:
+    cli, one, other = two(tmp_path)
+    with palaver.open(tmp_path / "talks.db") as store:
+        older = store.sessions.get(one)
+        for number, name in enumerate(("@", "@~1", "@{1}", f"{other[-6:]}~1", "two~1")):
+            older.alias(name, f"mine-{number}")
+        for name in ("@", "@~1", "@{1}", f"{other[-6:]}~1", "two~1"):
+            older.title = name
+            with store.sessions.get(other).turn("More?") as turn:  # the latest
+                turn.text("More.")
+            assert cli.json("show", name)["session"]["id"] == other, name
+            if name != "@":
+                assert "is a place in a session" in cli.refused("rm", name, code=3)
+
+
+def test_an_id_that_looks_like_a_place_is_an_id(tmp_path: Path) -> None:
+    cli, one, _ = two(tmp_path)
+    with palaver.open(tmp_path / "talks.db") as store:
+        theirs = store.sessions.create(id="one~1").id
+    assert cli.json("show", "one~1")["session"]["id"] == theirs
+    assert cli.json("show", "one~0")["session"]["id"] == one

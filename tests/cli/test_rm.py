@@ -116,3 +116,12 @@ def test_a_list_on_a_terminal_says_how_one_comes_back(cli: Cli) -> None:
     cli.ok("rm", "@")
     with Terminal(cli.env, "rm", "--list") as terminal:
         assert "`palaver rm --undo` brings one back" in terminal.end()[1]
+
+
+def test_what_is_as_it_was_asked_to_be_is_said_so(cli: Cli) -> None:
+    done = cli("archive", "--undo", "ticket-7")
+    assert (done.code, done.out) == (0, "") and "is not archived" in done.err
+    assert cli.ok("archive", "ticket-7").startswith("archived ")
+    done = cli("archive", "ticket-7")
+    assert (done.code, done.out) == (0, "") and "archived already" in done.err
+    assert cli.json("archive", "ticket-7")["sessions"][0]["app_id"] == "ticket-7"

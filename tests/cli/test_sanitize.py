@@ -104,7 +104,7 @@ def test_rm_asks_about_a_hostile_title_safely(enemy: Cli) -> None:
         assert acting(terminal.until("Delete 1 session? [y/N]: ")) == set()
         terminal.type("n\r")
         code, _ = terminal.end()
-    assert code == 130
+    assert code == 1
     assert len(enemy.json("ls")["sessions"]) == 1
 
 
@@ -140,6 +140,14 @@ def test_an_emoji_keeps_the_selector_that_says_how_it_looks_and_one_only() -> No
         assert sanitize.visible(emoji) == emoji
     assert sanitize.visible("\u2764\ufe0f\ufe0f") == "\u2764\ufe0f\\u{fe0f}"
     assert sanitize.width("1\ufe0f\u20e3") == 1
+
+
+def test_emoji_that_are_joined_stay_whole_and_a_joiner_elsewhere_is_seen() -> None:
+    for family in ("\U0001f469\u200d\U0001f467\u200d\U0001f466", "\u2764\ufe0f\u200d\U0001f525"):
+        assert sanitize.visible(family) == family
+    assert sanitize.visible("a\u200db \U0001f469\u200dx") == "a\\u{200d}b \U0001f469\\u{200d}x"
+    assert sanitize.visible("\U0001f469\u200d\u200d\U0001f467") == "\U0001f469\\u{200d}\\u{200d}\U0001f467"
+    assert sanitize.width("\U0001f469\u200d\U0001f467") == 4
 
 
 def test_widths_count_what_a_terminal_shows() -> None:

@@ -38,7 +38,7 @@ Done. \n"""
 
 def test_show_is_the_talk_with_thoughts_and_tool_calls_named(cli: Cli) -> None:
     heading, _, body = cli.ok("show", "@~1").partition("\n\n")
-    assert re.fullmatch(r"ses_\w{26} at \w{6} coder Fix the build\nticket-7, 3 turns", heading)
+    assert re.fullmatch(r"ses_\w{26} at \w{6} coder Fix the build\nticket-7, 2 turns", heading)
     assert body == SHOWN
 
 
@@ -108,10 +108,17 @@ def test_detail_cuts_nothing_and_says_how_each_turn_ended_and_what_was_in_force(
   granted: allow bash make *
   used: bash:make
 user  msg_"""
-    assert re.search(r"\n\n--- turn \w{6} turn completed [0-9a-f]{12}\n" + re.escape(facts), detail)
+    assert re.search(r"\n\n--- turn \w{6} completed [0-9a-f]{12}\n" + re.escape(facts), detail)
     assert re.search(r"\nassistant  msg_\w+  \d{4}-\d\d-\d\d \d\d:\d\d:\d\d\n", detail)
     assert "\n  tool bash  c3\n    command: rm -rf /\n" in detail
-    assert "\n  metadata:\n    model:\n      provider_id: anthropic\n" in detail
+    assert "metadata" not in detail  # it says what the turn says
+
+
+def test_detail_shows_what_of_the_metadata_the_turn_does_not_say(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store, store.sessions.create(model="a/b").turn("Well?") as turn:
+        turn.write({"type": "start", "messageMetadata": {"note": "mine"}})
+        turn.text("Well.")
+    assert "\n  metadata: note: mine\n" in Cli(tmp_path, tmp_path / "talks.db").ok("show", "@", "--detail")
 
 
 def test_a_turn_that_failed_and_one_that_was_aborted_say_why(tmp_path: Path) -> None:
@@ -120,8 +127,8 @@ def test_a_turn_that_failed_and_one_that_was_aborted_say_why(tmp_path: Path) -> 
         session.turn("Deploy.").fail("the provider is overloaded", code="529")
         session.turn("Again.").abort("the user pressed stop")
     detail = Cli(tmp_path, tmp_path / "talks.db").ok("show", "@", "--detail")
-    assert re.search(r"turn failed \w+\n  error: 529: the provider is overloaded\nuser", detail)
-    assert re.search(r"turn aborted \w+\n  aborted: the user pressed stop\nuser", detail)
+    assert re.search(r"turn \w+ failed \w+\n  error: 529: the provider is overloaded\nuser", detail)
+    assert re.search(r"turn \w+ aborted \w+\n  aborted: the user pressed stop\nuser", detail)
 
 
 def test_a_line_that_is_too_long_is_cut_and_counted(tmp_path: Path) -> None:
@@ -264,6 +271,7 @@ def test_log_says_once_of_each_turn_what_it_used_and_what_was_in_force(worked: C
     seal, *facts, create = worked.ok("log", "@").splitlines()
     assert re.fullmatch(r"@\{1\} \S+ \S+ seal \w{6}", seal) and create.endswith("create - agent coder")
     assert facts == [
+        "  Make it green. # please",
         "  anthropic/claude-opus-4, 1,234 tokens, $0.0125, finish stop",
         "  tools: build: bash, edit",
         "  prompt: 7a70d68a3d8c You build. …",
@@ -278,7 +286,20 @@ def test_log_says_why_a_turn_failed_or_was_aborted(tmp_path: Path) -> None:
         session.turn("Again.").abort("stopped")
         session.turn("And again.").abort()
     facts = [line for line in Cli(tmp_path, tmp_path / "talks.db").ok("log", "@").splitlines() if line[0] == " "]
-    assert facts == ["  aborted", "  aborted: stopped", "  error: 529: overloaded"]
+    assert facts == [
+        *("  And again.", "  aborted"),
+        *("  Again.", "  aborted: stopped"),
+        *("  Deploy.", "  error: 529: overloaded"),
+    ]
+
+
+def test_the_places_of_a_log_are_aligned(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create()
+        for number in range(11):
+            session.commit([f"{number}"])
+    lines = [line for line in Cli(tmp_path, tmp_path / "talks.db").ok("log", "@").splitlines() if line[0] != " "]
+    assert len(lines) == 12 and {line.index(" 20") for line in lines} == {5}
 
 
 def test_log_in_twenty_columns_can_be_read(worked: Cli) -> None:
@@ -297,3 +318,73 @@ def test_the_keys_of_a_turn_are_those_that_are_documented(worked: Cli) -> None:
 
 def test_only_the_answer_and_only_what_was_used_do_not_go_together(cli: Cli) -> None:
     assert "give one of them" in cli.refused("show", "@", "-r", "-u", code=2)
+
+
+def test_an_answer_that_is_not_whole_is_said_to_be_so(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(title="T")
+        with session.turn("Which?") as turn:
+            turn.text("The fi")
+            turn.fail("overloaded", code="529")
+        with session.turn("Again.") as turn:
+            turn.text("The se")
+            turn.abort()
+        with session.turn("Again!") as turn:
+            turn.text("The third.")
+    cli = Cli(tmp_path, tmp_path / "talks.db")
+    _, _, body = cli.ok("show", "T").partition("\n\n")
+    assert body == (
+        "user\nWhich?\n\nassistant\nThe fi\n--- failed: 529: overloaded\n\n"
+        "user\nAgain.\n\nassistant\nThe se\n--- aborted\n\nuser\nAgain!\n\nassistant\nThe third.\n"
+    )
+    done = cli("show", "T~2", "-r")
+    assert done.out == "The fi\n" and "may not be whole: its turn is failed: 529: overloaded" in done.err
+    assert cli("show", "T", "-r").err == ""
+    assert cli.json("show", "T")["turns"] == []
+
+
+def test_what_a_person_said_to_a_call_is_shown_with_the_reason(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(title="T")
+        with session.turn("Clean up.") as turn:
+            for call in ("c1", "c2", "c3"):
+                turn.tool("rm", {"n": call}, id=call).ask()
+        session.resolve("c1", approved=True, reason="fine")
+        session.resolve("c2", approved=False, reason="Never!")
+    cli = Cli(tmp_path, tmp_path / "talks.db")
+    said = cli.ok("show", "T")
+    assert "  tool rm (answered, not run yet)\n    n: c1\n    approved: fine\n" in said
+    assert "  tool rm (answered, not run yet)\n    n: c2\n    denied: Never!\n" in said
+    assert "  tool rm (asks for approval)\n    n: c3\n" in said
+    assert "approved: fine" in cli.ok("show", "T", "--detail") and "denied: Never!" in cli.ok("tail", "T")
+    with palaver.open(tmp_path / "talks.db") as store:
+        found = store.sessions.get(session.id)
+        found.resume(found.waiting()[0].id).resolve("c1", output="gone")
+    assert "    n: c1\n    approved: fine\n    -> gone\n" in cli.ok("show", "T")
+
+
+def test_the_heading_tells_what_was_used_by_what_is_shown(used: Cli, worked: Cli) -> None:
+    more = "the session used 3,960 tokens, $1.50"
+    for name, told in (("@", "3 turns, 2,640 tokens, $1.00"), ("@~2", "1 turn, 1,320 tokens, $0.5000")):
+        assert used.ok("show", name).splitlines()[1] == f"used, {told}, {more}"
+    assert "the session used" not in worked.ok("show", "@")
+
+
+def test_detail_cuts_nothing_on_a_narrow_terminal(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        agent, title = "an-agent-" * 9, "A title of many words " * 5
+        with store.sessions.create(agent=agent, title=title.strip(), model="m" * 57).turn("Well?") as turn:
+            turn.text("Well.")
+    env = Cli(tmp_path, tmp_path / "talks.db", NO_COLOR="1").env
+    with Terminal(env, "show", "@", "--detail", "--no-pager", columns=60) as terminal:
+        _, seen = terminal.end()
+    assert "…" not in seen and " ".join(seen.split()).count("A title of many words") == 5
+    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", seen)) == 2
+    assert all(len(line) <= 60 and not line.startswith(",") for line in seen.splitlines())
+
+
+def test_a_table_stands_apart_from_the_call_behind_it(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store, store.sessions.create().turn("Well?") as turn:
+        turn.text("| a |\n|---|\n| b |")
+        turn.tool("bash", {"command": "make"}, id="c").output("done")
+    assert "| b |\n\n  tool bash\n" in Cli(tmp_path, tmp_path / "talks.db").ok("show", "@")

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import io
 import json
 import select
 import signal
@@ -13,6 +14,8 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver.cli.ui.live import Live
+from palaver.cli.ui.screen import Screen
 
 from . import talks
 from .puppet import Puppet
@@ -107,7 +110,7 @@ def test_it_ends_when_the_writer_died(talk: tuple[Cli, str], puppet: Puppet) -> 
 
 
 def test_without_a_running_turn_it_shows_the_end_and_ends(talk: tuple[Cli, str]) -> None:
-    assert talk[0].ok("tail", "@") == "user\nReady?\nassistant\n  thinks: Let me think.\n\nReady. \n"
+    assert talk[0].ok("tail", "@") == "user\nReady?\n\nassistant\n  thinks: Let me think.\n\nReady. \n"
     assert talk[0].ok("tail", "@", "-n", "1") == "assistant\n  thinks: Let me think.\n\nReady. \n"
     assert talk[0].ok("tail", "@", "-n", "0") == ""
 
@@ -144,3 +147,27 @@ def test_hostile_deltas_are_made_visible_as_they_come(talk: tuple[Cli, str], pup
         seen = terminal.until(" done")
     puppet.do("seal")
     assert "\x1b" not in seen and "␛[2J\\u{202e}" in seen and "␛]0;owned␇" in seen
+
+
+def test_how_a_turn_ended_is_told_below_it_and_as_it_ends(talk: tuple[Cli, str], tmp_path: Path) -> None:
+    cli, session = talk
+    with palaver.open(tmp_path / "talks.db") as store:
+        found = store.sessions.get(session)
+        with found.turn("Which?") as turn:
+            turn.text("The fi")
+            turn.fail("overloaded")
+        assert cli.ok("tail", "@", "-n", "2") == "user\nWhich?\n\nassistant\nThe fi\n--- failed: overloaded\n"
+        after = found.cursor()
+        with found.turn("And?") as turn:
+            turn.text("So")
+            turn.abort("enough")
+        stopped = found.turn("More?")
+        stopped.text("Mo")
+        found.stop(reason="too much")
+        paper = io.StringIO()
+        live = Live(Screen(paper), found)
+        for event in found.events(after):
+            live.event(event)
+    assert paper.getvalue() == (
+        "user\nAnd?\n\nassistant\nSo\n--- aborted: enough\n\nuser\nMore?\n\nassistant\nMo\n--- stop too much\n"
+    )

@@ -71,12 +71,17 @@ def details(session: palaver.Session) -> dict[str, Any]:
 
 
 def unanswered(messages: list[dict[str, Any]]) -> list[str]:
-    """The tool calls in model messages that no result follows."""
+    """The tool calls in model messages that no result follows. A provider that runs a tool is told a no by itself."""
     open_calls: list[str] = []
+    asked: dict[str, str] = {}
     for message in messages:
         for piece in message["content"] if isinstance(message["content"], list) else ():
             if piece["type"] == "tool-call":
                 open_calls.append(piece["toolCallId"])
+            elif piece["type"] == "tool-approval-request":
+                asked[piece["approvalId"]] = piece["toolCallId"]
+            elif piece["type"] == "tool-approval-response" and piece.get("providerExecuted") and not piece["approved"]:
+                open_calls.remove(asked[piece["approvalId"]])
             elif piece["type"] == "tool-result":
                 open_calls.remove(piece["toolCallId"])
     return open_calls

@@ -177,7 +177,9 @@ def closed(parts: list[dict[str, Any]], status: str) -> list[dict[str, Any]]:
 
 
 def _closed(part: dict[str, Any], status: str) -> dict[str, Any]:
-    if part["kind"] == "tool" and part["state"] not in FINAL:
+    if part["kind"] == "tool" and part["state"] == "approval-responded" and not part["approval"]["approved"]:
+        part["state"] = "output-denied"
+    elif part["kind"] == "tool" and part["state"] not in FINAL:
         part |= {"state": "output-error", "error": "interrupted"}
         if not (part["approval"] or {}).get("approved"):
             part["approval"] = None

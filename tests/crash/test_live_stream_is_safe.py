@@ -150,6 +150,7 @@ def test_resume_of_a_turn_whose_writer_died_says_that_it_is_sealed(other: Start)
         witness("resume", session, turn)
     assert refused.value.name == "TurnSealed"
     assert witness("statuses", session) == {turn: "aborted"}
+    assert witness("abort_reasons", session) == {turn: "its writer died"}
 
 
 def test_resume_of_a_turn_whose_writer_lives_is_refused(other: Start) -> None:

@@ -1,10 +1,11 @@
-"""A store of schema 4: what made version_1*.json* and ../migrations/version_4.sql.
+"""Stores of schemas 4 and 5: what made version_1*.json*, version_2*.json*, and version_4.sql and version_5.sql in
+../migrations.
 
-It was run once, by the Palaver whose schema was 4 and whose exports were of version 1:
+It was run once for each, by the Palaver whose schema that was, and whose exports were of version 1 and of version 2:
 
     PYTHONPATH=palaver-of-schema-4/src python tests/exports/old_talks.py
 
-The files are kept as that Palaver wrote them; this one only reads them. `told` is also what a test asks of it then.
+The files are kept as those wrote them; this one only reads them. `told` is also what a test asks of it then.
 """
 
 from __future__ import annotations
@@ -15,16 +16,16 @@ import os
 from collections.abc import Iterable
 from pathlib import Path
 from tempfile import TemporaryDirectory
-from typing import Any
+from typing import Any, NamedTuple
 
 import apsw
 
 import palaver
 from palaver import exports
 from palaver.base import clock
+from palaver.db import migrate
 
 HERE = Path(__file__).parent
-SQL = HERE.parent / "migrations" / "version_4.sql"
 CALM: dict[str, Any] = {"trim_after": 1e9, "recover_every": None}
 T0 = 1_700_000_000_000
 GONE = "4711-own_gone"  # a writer of another machine
@@ -49,6 +50,8 @@ def answer(turn: Any, text: str, call: str | None = None, output: Any = None) ->
 
 def fill(store: palaver.Store) -> None:
     """One of everything; the last one stays open."""
+    if migrate.VERSION >= 5:
+        _counted(store)
     talk = _talk(store)
     _forks(store, talk)
     _races(store)
@@ -62,6 +65,18 @@ def fill(store: palaver.Store) -> None:
     cut_off.usage(input=3, output=2)
     for chunk in ({"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": "I am in the middle"}):
         cut_off.write(chunk)
+
+
+def _counted(store: palaver.Store) -> None:
+    """What came with schema 5."""
+    facts = {"project": "palaver", "note": "kept"}
+    counted = store.sessions.create("coder", title="Counted", source="cli", facts=facts)
+    with counted.turn("How much?", tools=[{"name": "run"}], settings={"temperature": 0.10}, role="reviewer") as turn:
+        answer(turn, "So much.")
+        turn.usage(input=7, output=2, cost_usd=0.5, key="resp-1", model="acme/large")
+        turn.usage(input=3, key="resp-2")
+    counted.add_usage({"inputTokens": 4}, computed_usd=0.125, price="list 1", source="title", key="resp-3")
+    counted.end("all counted")
 
 
 def _talk(store: palaver.Store) -> palaver.Session:
@@ -180,13 +195,36 @@ def _turn(turn: palaver.TurnInfo) -> list[Any]:
     return [turn.id, turn.parent_id, turn.kind, turn.status, digest, *turn.usage.counts(), turn.cost_usd]
 
 
-EVERYTHING, COPIED = HERE / "version_1.jsonl", HERE / "version_1_copied.jsonl"  # the second: one fork, and husks
+class Kept(NamedTuple):
+    """The files that a Palaver left."""
+
+    version: int  # of its exports
+    schema: int
+
+    @property
+    def everything(self) -> Path:
+        return HERE / f"version_{self.version}.jsonl"
+
+    @property
+    def copied(self) -> Path:
+        """One fork, and husks."""
+        return HERE / f"version_{self.version}_copied.jsonl"
+
+    @property
+    def words(self) -> Path:
+        return HERE / f"version_{self.version}.json"
+
+    @property
+    def sql(self) -> Path:
+        return HERE.parent / "migrations" / f"version_{self.schema}.sql"
+
+    def told(self) -> dict[str, Any]:
+        """What the Palaver of the time told of it."""
+        found: dict[str, Any] = json.loads(self.words.read_text())
+        return found
 
 
-def kept() -> dict[str, Any]:
-    """What the Palaver of the time told of it."""
-    found: dict[str, Any] = json.loads((HERE / "version_1.json").read_text())
-    return found
+FIRST, SECOND = Kept(1, 4), Kept(2, 5)
 
 
 # ---------------------------------------------------------------- making the files
@@ -208,18 +246,20 @@ def dumped(path: str) -> str:
 
 
 def main() -> None:
+    (files,) = (kept for kept in (FIRST, SECOND) if kept.schema == migrate.VERSION)
     ticks = itertools.count(T0)
     clock._now_ns = lambda: next(ticks) * 1_000_000
     with TemporaryDirectory() as folder:
         path = os.path.join(folder, "talks.db")
         store = palaver.open(path, **CALM)
         fill(store)
-        for file, chosen in ((EVERYTHING, None), (COPIED, [store.sessions.match("Copied")[0].id])):
+        for file, chosen in ((files.everything, None), (files.copied, [store.sessions.match("Copied")[0].id])):
             with open(file, "wb") as out:
                 exports.write(store.db, out, chosen)
         ids = [id_ for (id_,) in store.db.query("SELECT id FROM chat_sessions ORDER BY created_at")[1]]
-        (HERE / "version_1.json").write_text(json.dumps(told(store, ids), indent=1, ensure_ascii=False) + "\n")
-        SQL.write_text("-- A store as the Palaver of schema 4 left it: see ../exports/old_talks.py.\n" + dumped(path))
+        files.words.write_text(json.dumps(told(store, ids), indent=1, ensure_ascii=False) + "\n")
+        left = f"-- A store as the Palaver of schema {files.schema} left it: see ../exports/old_talks.py.\n"
+        files.sql.write_text(left + dumped(path))
         store.close()
 
 

@@ -4,11 +4,13 @@ programs, deleted sessions, and JSON that is easily bent.
 
 from __future__ import annotations
 
+import random
 from typing import Any
 
 import apsw
 
 import palaver
+from palaver import GraftItem, GraftSession, GraftTurn, GraftUsage
 
 T0 = 1_760_000_000_000
 ODD_PARTS = (
@@ -44,8 +46,31 @@ def fill(store: palaver.Store) -> dict[str, str]:
     with main.turn("second question", model="acme/small") as turn:
         answer(turn, "second answer")
     found = {"main": main.id, **_siblings(main), **_races(store), **_names(store, main), **_odd(store)}
-    found |= _deleted(store) | _counted(store)
+    found |= _deleted(store) | _counted(store) | _grafted(store)
     return found
+
+
+def grafted_source(*more: GraftTurn) -> GraftSession:
+    """History of another program: a small item, a large one that packs well, one of bytes that do not, and a branch."""
+    turns = [
+        _turn("g-1", "came small", b'{"id": "g-1"}', file="log.jsonl", place=0),
+        _turn("g-2", "came large", b'{"id": "g-2", "text": "' + b"z" * 5000 + b'"}', file="log.jsonl", place=14),
+        _turn("g-3", "came as bytes", random.Random(1).randbytes(700)),
+        _turn("g-4", "came beside", b"", parent="g-1"),
+    ]
+    return GraftSession("toy", "s-1", [*turns, *more], agent="coder", title="Grafted")
+
+
+def _turn(id: str, text: str, body: bytes, parent: str | None = "previous", **where: Any) -> GraftTurn:
+    said = [{"role": "user", "content": text}, {"role": "assistant", "content": f"re {text}"}]
+    at = T0 - 1_000_000 + 1_000 * int(id[2:])
+    used = [GraftUsage({"input": 2, "output": 1}, key=id)]
+    return GraftTurn([GraftItem(body, id=id, **where)], messages=said, parent=parent, started_at=at, usage=used)
+
+
+def _grafted(store: palaver.Store) -> dict[str, str]:
+    store.graft(grafted_source())
+    return {"grafted": store.sessions.get("s-1").id}
 
 
 def _counted(store: palaver.Store) -> dict[str, str]:

@@ -14,11 +14,11 @@ import palaver
 from palaver import exports
 from palaver.exports import Refusal, Summary
 
-HEADER = b'{"palaver":"export","version":2,"schema":1}\n'
+HEADER = b'{"palaver":"export","version":3,"schema":1}\n'
 TABLES = {
     *("chat_sessions", "chat_messages", "chat_parts", "turns", "turn_entries", "heads", "reflog", "events"),
     *("copies", "aliases", "foreign_ids", "queue", "deliveries", "pruned", "session_facts", "usage"),
-    *("system_prompts", "bodies", "compactions"),
+    *("natives", "system_prompts", "bodies", "compactions"),
 }
 
 

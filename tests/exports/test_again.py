@@ -42,14 +42,14 @@ def test_a_second_import_changes_nothing(source: Source, target: palaver.Store) 
     take(target, source.data)
     before = contents(target.path)
     summary, refused = take(target, source.data)
-    assert (summary.imported, summary.already_there, refused) == (0, 11, [])
+    assert (summary.imported, summary.already_there, refused) == (0, 12, [])
     assert contents(target.path) == before
 
 
 def test_an_import_into_the_store_it_came_from_changes_nothing(source: Source) -> None:
     before = contents(source.store.path)
     summary, refused = take(source.store, source.data)
-    assert (summary.imported, summary.already_there, refused) == (0, 11, [])
+    assert (summary.imported, summary.already_there, refused) == (0, 12, [])
     assert contents(source.store.path) == before
 
 
@@ -59,14 +59,14 @@ def test_a_session_that_others_forked_since_is_still_the_same(source: Source, ta
     main.fork()
     main.fork(at=main.messages()[0]["id"])
     summary, refused = take(target, source.data)
-    assert (summary.already_there, refused) == (11, [])
+    assert (summary.already_there, refused) == (12, [])
 
 
 def test_a_system_prompt_that_was_there_before_is_no_difference(source: Source, target: palaver.Store) -> None:
     with target.sessions.create("x").turn("hello", system_prompt="Be exact.") as turn:
         turn.write({"type": "start"})
     take(target, source.data)
-    assert take(target, source.data)[0].already_there == 11
+    assert take(target, source.data)[0].already_there == 12
 
 
 @pytest.mark.parametrize("what", ["turn", "title", "alias"])
@@ -78,7 +78,7 @@ def test_a_session_that_differs_is_refused_and_nothing_changes(what: str, source
      "alias": lambda: main.alias("another")}[what]()  # fmt: skip
     before = contents(store.path)
     summary, refused = take(store, source.data)
-    assert (summary.imported, summary.already_there, summary.refused) == (0, 10, 1)
+    assert (summary.imported, summary.already_there, summary.refused) == (0, 11, 1)
     assert (refused[0].session, refused[0].why) == (
         main.id,
         f"session {main.id} exists and differs; nothing was changed",
@@ -92,7 +92,7 @@ def test_the_rest_of_the_file_comes_in_when_one_session_is_refused(source: Sourc
     first = next(iter(target.sessions), None) or target.sessions.get(source.ids["deleted"], deleted=True).info
     target.sessions.get(first.id, deleted=True).alias("mine")
     summary, refused = take(target, source.data)
-    assert (summary.imported, summary.refused) == (10, 1)
+    assert (summary.imported, summary.refused) == (11, 1)
     assert [r.session for r in refused] == [first.id]
 
 
@@ -100,7 +100,7 @@ def test_a_name_that_is_taken_is_said_and_comes_in_when_it_is_free(source: Sourc
     mine = target.sessions.create("x")
     mine.alias("the helper")
     summary, refused = take(target, source.data)
-    assert (summary.imported, summary.refused) == (10, 1)
+    assert (summary.imported, summary.refused) == (11, 1)
     assert refused[0].why == f"alias 'the helper' already names session {mine.id}"
     mine.unalias("the helper")
     assert take(target, source.data)[0].imported == 1

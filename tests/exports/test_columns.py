@@ -1,6 +1,6 @@
 """The columns of a line are part of the format: another schema is not yet another export.
 
-Kinds: text, int, count, real, json, object, salt, hash, null; with `?` it may be null.
+Kinds: text, int, count, real, json, object, salt, hash, bytes, null; with `?` it may be null.
 """
 
 from __future__ import annotations
@@ -45,6 +45,9 @@ FORMAT = {
         session_id text, n count, turn_id text?, message_id text?, key text?, source text, provider text?, model text?,
         input count, output count, reasoning count, cache_read count, cache_write count, cost_reported real?,
         cost_computed real?, price text?, at int""",
+    "natives": """
+        turn_id text, seq count, session_id text, origin text, item text, digest hash, body bytes?, file text?,
+        place int?""",
     "system_prompts": "digest text, body text, created_at int",
     "bodies": "digest text, kind text, body json, created_at int",
 }
@@ -61,9 +64,16 @@ def test_a_table_of_an_export_has_these_columns(name: str) -> None:
     assert columns == [" ".join(column.split()) for column in FORMAT[name].split(",")]
 
 
-def test_version_1_has_all_but_what_came_with_version_2() -> None:
-    lacking = {table.name for table in tables.IN_ORDER if table.since == 2}
+def lacking(version: int) -> set[str]:
+    """Tables, and columns of the tables that there are."""
+    later = {table.name for table in tables.IN_ORDER if table.since > version}
     for table in tables.IN_ORDER:
-        if table.since == 1:
-            lacking |= {f"{table.name}.{name}" for name in table.names if name not in table.names_in(1)}
-    assert lacking == SINCE_2
+        if table.name not in later:
+            later |= {f"{table.name}.{name}" for name in table.names if name not in table.names_in(version)}
+    return later
+
+
+def test_a_version_has_all_but_what_came_after_it() -> None:
+    assert lacking(1) == SINCE_2 | {"natives"}
+    assert lacking(2) == {"natives"}
+    assert lacking(3) == set()

@@ -22,6 +22,17 @@ with palaver.open(path, durability="normal") as store:
         for _ in range(8):
             session.commit(["short"])
 """
+MAKE_ITEMS = """
+import random, sys, palaver
+from palaver import GraftItem, GraftSession, GraftTurn
+path, megabytes = sys.argv[1], int(sys.argv[2])
+noise = random.Random(1)
+def turns():  # one packs well, one not at all
+    for number in range(megabytes * 6):
+        yield GraftTurn([GraftItem(b"%d" % number * 20_000, id=f"a{number}"), GraftItem(noise.randbytes(100_000))])
+with palaver.open(path, durability="normal") as store:
+    store.graft(GraftSession("toy", "s-1", turns()))
+"""
 PEAK = """
 def peak():  # of this program: ru_maxrss would count the one that started it too
     line = next(line for line in open("/proc/self/status") if line.startswith("VmHWM"))
@@ -66,11 +77,11 @@ def run(code: str, *arguments: object) -> list[int]:
     return [int(number) for number in out.split()]
 
 
-def make(folder: Path, megabytes: int) -> Path:
+def make(folder: Path, megabytes: int, code: str = MAKE) -> Path:
     """A file of that size, one session in it; the program that wrote it was flat."""
     if not Path("/proc/self/status").exists():
         pytest.skip("no /proc to read the peak from")
-    run(MAKE, folder / "here.db", megabytes)
+    run(code, folder / "here.db", megabytes)
     size, peak = run(EXPORT, folder / "here.db", folder / "file.jsonl")
     assert size > megabytes << 20
     assert peak <= SCALED_MB
@@ -84,6 +95,12 @@ def file(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 def test_50_mb_in_one_session_go_in_within_75_mb(file: Path, tmp_path: Path) -> None:
     imported, again, peak = run(IMPORT, tmp_path / "there.db", file)
+    assert (imported, again) == (1, 1)
+    assert peak <= SCALED_MB
+
+
+def test_50_mb_of_items_in_one_session_go_out_and_in_within_75_mb(tmp_path: Path) -> None:
+    imported, again, peak = run(IMPORT, tmp_path / "there.db", make(tmp_path, 50, MAKE_ITEMS))
     assert (imported, again) == (1, 1)
     assert peak <= SCALED_MB
 

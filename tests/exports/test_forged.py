@@ -136,6 +136,42 @@ def test_a_forged_count_fact_or_body_is_refused(
     assert export(quick) == export(quick, [])
 
 
+# of the session that was grafted: its second item
+GRAFTED: list[tuple[str, str, Forge, str]] = [
+    ("another item", "natives", forge(body="Zm9yZ2Vk"), "its digest does not fit"),
+    ("another digest of an item", "natives", forge(digest="00" * 32), "its digest does not fit"),
+    ("another name of an item", "natives", forge(item=""), "item of an item is empty"),
+    ("a name of an item that no index holds", "natives", forge(item="n" * 3000), "give it a shorter one"),
+    ("an origin with a bell", "natives", forge(origin="a\x07b"), "remove control characters"),
+    ("an item of another session", "natives", forge(session_id="ses_other"), "belongs to session 'ses_other'"),
+    ("an item of no turn here", "natives", forge(turn_id="trn_nowhere"), "belongs to nothing in this session"),
+    ("an item twice", "natives", lambda row: encoded(row) * 2, "is there twice"),
+    ("an item before the first", "natives", forge(seq=-1), "nothing can have counted to"),
+    ("an item that is no base64", "natives", forge(body="Zm9yZ2Vk!"), "is bytes as base64"),
+    ("an item in other words", "natives", forge(body="Zm9yZ2Vl\n"), "is bytes as base64"),
+    ("loose bits at an item's end", "natives", forge(body="Zh=="), "is bytes as base64"),
+    ("an item that is a number", "natives", forge(body=7), "is bytes as base64"),
+    ("how an item is packed", "natives", forge(codec="zstd"), "natives has no column 'codec'"),
+]
+
+
+@pytest.mark.parametrize("table, work, why", [f[1:] for f in GRAFTED], ids=[f[0] for f in GRAFTED])
+def test_a_forged_item_is_refused_at_its_line(
+    table: str, work: Forge, why: str, source: Source, quick: palaver.Store
+) -> None:
+    group = group_of(source.data, source.ids["grafted"])
+    forged = joined([signed(re_split(change(group, table, work, nth=1)))])
+    (refused,) = take(quick, forged)[1]
+    assert why in refused.why, refused.why
+    assert b'"table":"natives"' in forged.splitlines()[refused.line - 1]
+    assert export(quick) == export(quick, [])
+
+
+def re_split(group: list[bytes]) -> list[bytes]:
+    """The lines one by one, where a row was made two."""
+    return [line for part in group for line in part.splitlines(keepends=True)]
+
+
 def test_so_much_usage_that_no_sum_can_hold_it_is_refused(source: Source, quick: palaver.Store) -> None:
     group = group_of(source.data, source.ids["counted"])
     place = next(i for i, line in enumerate(group) if b'"table":"usage"' in line)

@@ -120,7 +120,7 @@ def test_the_first_line_is_read_no_further_than_64_kb(target: palaver.Store) -> 
         (b"\n", "not the first line"),
         (b"{}\n", "not the first line of an export"),
         (b'{"palaver":"export"}\n', "the version of the export is missing"),
-        (b'{"palaver":"export","version":3,"schema":1}\n', "version 3, this Palaver knows up to 2; upgrade"),
+        (b'{"palaver":"export","version":4,"schema":1}\n', "version 4, this Palaver knows up to 3; upgrade"),
         (b'{"palaver":"export","version":1,"schema":9}\n', "schema 9, this Palaver knows up to 1; upgrade"),
         (b'{"palaver":"export","version":true,"schema":1}\n', "the version of the export is missing"),
         (b'{"palaver":"export","version":1,"schema":1}', "cut off"),
@@ -153,4 +153,4 @@ def test_ten_thousand_broken_lines_are_one_refusal(source: Source, quick: palave
 
 
 def test_the_header_is_json_and_nothing_more(source: Source) -> None:
-    assert json.loads(HEADER) == {"palaver": "export", "version": 2, "schema": 1}
+    assert json.loads(HEADER) == {"palaver": "export", "version": 3, "schema": 1}

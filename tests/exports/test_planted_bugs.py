@@ -56,6 +56,7 @@ def forged(name: str) -> Callable[[Room], None]:
     for cases, test in (
         (test_forged.FORGERIES, test_forged.test_a_forged_row_is_refused),
         (test_forged.COUNTED, test_forged.test_a_forged_count_fact_or_body_is_refused),
+        (test_forged.GRAFTED, test_forged.test_a_forged_item_is_refused_at_its_line),
     ):
         for case, table, work, why in cases:
             if case == name:
@@ -119,6 +120,7 @@ CASES: list[Case] = [
     ("no names", lambda r: r.plant.setattr(import_checks, "prove_facts", nothing), forged("a name twice")),
     ("no facts", lambda r: r.plant.setattr(import_checks, "_check_fact", nothing), forged("a fact without a name")),
     ("no costs", lambda r: r.plant.setattr(import_checks, "_check_usage", nothing), forged("a negative cost")),
+    ("no items", lambda r: r.plant.setattr(import_checks, "_check_native", nothing), forged("another item")),
     ("no fold", lambda r: r.plant.setattr(import_checks, "_prove_open", nothing), an_open_turn_folds),
     ("keys twice", lambda r: r.plant.setattr(lines, "_refuse_twins", nothing), forged("a key twice")),
     ("homes", lambda r: r.plant.setattr(tables.PARTS, "home", None), forged("another session's part")),
@@ -199,7 +201,7 @@ METHODS = ("head", "reflog", "turns", "entries", "messages", "parts", "events", 
 
 
 @pytest.mark.planted("turns")
-@pytest.mark.parametrize("method", [*METHODS, "foreign_ids", "prompts", "facts", "usage", "bodies"])
+@pytest.mark.parametrize("method", [*METHODS, "foreign_ids", "prompts", "facts", "usage", "natives", "bodies"])
 def test_a_table_that_is_left_out_of_an_export_is_missed(method: str, room: Room) -> None:
     room.plant.setattr(groups.Group, method, lambda self, tx: ())
     refused = take(room.target, export(room.source.store))[1]

@@ -228,3 +228,30 @@ def test_looking_changes_nothing(source: Source) -> None:
         inspected(source.store, session_id)
         page(source.store, session_id)
     assert export(source.store) == before
+
+
+def test_a_page_tells_how_a_turn_ended_and_what_a_person_said_to_a_call(store: palaver.Store) -> None:
+    session = store.sessions.create()
+    with session.turn("Which?") as turn:
+        turn.text("The fi")
+        turn.fail("over*loaded*", code="529")
+    session.turn("Again.").abort("<b>enough")
+    with session.turn("Clean up.") as turn:
+        for call in ("c1", "c2"):
+            turn.tool("rm", {"n": call}, id=call).ask()
+    session.resolve("c1", approved=True)
+    session.resolve("c2", approved=False, reason="Never!")
+    page = "".join(exports.markdown(store.db, session.id))
+    assert "\n*This turn is failed: 529: over\\*loaded\\*.*\n" in page
+    assert "\n*This turn is aborted: &lt;b&gt;enough.*\n" in page
+    assert "\n**Approved**\n" in page and "\n**Denied**: Never!\n" in page
+
+
+def test_a_page_shows_a_summary_as_text(store: palaver.Store) -> None:
+    session = store.sessions.create()
+    for number in range(3):
+        session.commit([f"{number}"])
+    session.compact("They counted.\n\n# To <b>two</b>")
+    page = "".join(exports.markdown(store.db, session.id))
+    assert "\n**Summary of 3 turns**\n\nThey counted.\n\n### To &lt;b&gt;two&lt;/b&gt;\n" in page
+    assert "data-compaction" not in page

@@ -341,6 +341,17 @@ def test_a_granted_approval_stays_when_its_tool_is_closed(sdk: Oracle) -> None:
     assert sdk.ask("validate", [plainly(state)])["ok"]
 
 
+@pytest.mark.parametrize("dynamic", [False, True])
+def test_a_denied_call_is_closed_as_denied_as_the_sdk_has_it(sdk: Oracle, dynamic: bool) -> None:
+    extra = {"dynamic": True} if dynamic else {}
+    state = folded(START, {"type": "start-step"}, *(chunk | extra for chunk in OPEN_TOOLS["approval-requested"]))
+    state.resolve("c1", approved=False, reason="never")
+    assert state.close("interrupted", text_state=True) == [1]
+    assert state.part(1)["state"] == "output-denied" and "errorText" not in state.part(1)
+    assert state.part(1)["approval"] == {"id": "ap", "approved": False, "reason": "never"}
+    assert sdk.ask("validate", [plainly(state)])["ok"]
+
+
 def test_text_stays_open_unless_asked_for() -> None:
     state = folded({"type": "text-start", "id": "t"}, TOOL)
     assert state.close("interrupted", text_state=False) == [1]

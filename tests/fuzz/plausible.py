@@ -96,6 +96,8 @@ ARGUMENTS: dict[str, Make] = {
     "Session.edit:message": lambda world, rng: rng.choice(world.ids()),
     "palaver.fold:message": lambda world, rng: {"id": "m", "role": "assistant", "parts": [values.tool_part(rng)]},
     "expected": _revision,
+    "Session.messages:format": one_of(None, "openai", "anthropic"),
+    "Store.graft:sessions": lambda world, rng: [],
     "delta": one_of("Hel", "lo.", ""),
     "Turn.tool:name": one_of("look", "clean"),
     "Turn.tool:input": lambda world, rng: {"path": "x"},

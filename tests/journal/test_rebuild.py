@@ -9,6 +9,7 @@ import pytest
 
 import palaver
 
+from ..exports import rich
 from ..tools.sql import query, writing
 from .support import TABLES, columns, dump, foreign_message, foreign_session, full, replays, talk
 from .verbs import LONG, stream_and_be_killed
@@ -312,3 +313,22 @@ def test_promise_148_a_store_in_memory_keeps_a_journal_too() -> None:
     with palaver.open(":memory:", events="full") as store:
         talk(store.sessions.create("coder"), size=LONG)
         assert store.rebuild(fix=False) == []
+
+
+# ---------------------------------------------------------------- what came from elsewhere
+
+
+def test_a_grafted_session_is_made_again_from_the_journal_and_its_items_stay(path: str) -> None:
+    with full(path) as store:
+        store.graft(rich.grafted_source())
+        store.graft(rich.grafted_source(rich._turn("g-5", "came later", b"5")))
+    before, items = dump(path), query(path, "SELECT * FROM natives ORDER BY turn_id, seq")
+    with writing(path) as db:
+        db.execute("DELETE FROM chat_parts; DELETE FROM chat_messages; UPDATE chat_sessions SET agent = 'x'")
+    with full(path) as store:
+        assert store.rebuild() != []
+        assert store.verify() == []
+        (again,) = store.graft(rich.grafted_source(rich._turn("g-5", "came later", b"5"))).sessions
+        assert (again.turns, again.items) == (0, 0)
+    assert dump(path) == before
+    assert query(path, "SELECT * FROM natives ORDER BY turn_id, seq") == items and len(items) == 5

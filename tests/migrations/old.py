@@ -1,5 +1,6 @@
-"""Files of version 1 and 4: their schema is the first migrations, their rows are plain SQL; nothing of today's code
-wrote them. That of version 4 was dumped by the Palaver of the time, with all that it had: see ../exports/old_talks.py.
+"""Files of version 1, 4 and 5: their schema is the first migrations, their rows are plain SQL; nothing of today's code
+wrote them. Those of version 4 and 5 were dumped by the Palavers of the time, with all that they had: see
+../exports/old_talks.py.
 """
 
 from __future__ import annotations
@@ -51,7 +52,12 @@ def version_4(path: str) -> None:
     _made(path, 4)
 
 
-MADE = {"version 1": version_1, "version 4": version_4}
+def version_5(path: str) -> None:
+    _made(path, 5)
+
+
+MADE = {"version 1": version_1, "version 4": version_4, "version 5": version_5}
+TALKS = {"version 4": old_talks.FIRST, "version 5": old_talks.SECOND}
 
 
 def _made(path: str, version: int) -> None:
@@ -72,5 +78,6 @@ def said(start: str) -> dict[str, list[str]]:
     """What the sessions of a file say that are in a list."""
     if start == "version 1":
         return SAID
-    listed = {one: told for one, told in old_talks.kept().items() if told["title"] not in ("Deleted", None)}
-    return {session_id: words(told["messages"]) for session_id, told in listed.items()} if start == "version 4" else {}
+    told = TALKS[start].told() if start in TALKS else {}
+    listed = {session_id: one for session_id, one in told.items() if one["title"] not in ("Deleted", None)}
+    return {session_id: words(one["messages"]) for session_id, one in listed.items()}

@@ -109,7 +109,7 @@ def whole(folder: Path, start: str) -> dict[str, Any]:
 
 def live(folder: Path, start: str) -> list[str]:
     """Turns that are open or have chunks: from version 2 on a file says so itself."""
-    if start == "version 4":
+    if start in old.TALKS:
         return column(folder / "first.db", "SELECT id FROM turns WHERE live = 1 ORDER BY id")
     return sorted(old.HAS_CHUNKS) if start == "version 1" else []
 

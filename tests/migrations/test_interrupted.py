@@ -22,7 +22,8 @@ def test_promise_140_whichever_write_fails_the_next_opening_finishes_it(fast: Pa
 
 @pytest.mark.long
 @pytest.mark.parametrize(
-    ("start", "trouble"), [("version 1", "error"), ("version 4", "statement"), ("version 4", "write")]
+    ("start", "trouble"),
+    [("version 1", "error"), ("version 4", "statement"), ("version 4", "write"), ("version 5", "statement")],
 )
 def test_promise_140_an_old_file_whose_opening_meets_any_trouble_is_finished(
     start: str, trouble: str, fast: Path
@@ -44,10 +45,10 @@ def test_promise_140_sixteen_processes_that_open_an_old_file_at_once_migrate_it_
 
 
 def test_promise_140_sixteen_processes_take_the_last_step_once(fast: Path) -> None:
-    finished(fast, "version 4", run(fast, start="version 4", rounds=2), at_least=2)
+    finished(fast, "version 5", run(fast, start="version 5", rounds=2), at_least=2)
 
 
 @pytest.mark.long
-@pytest.mark.parametrize("start", ["version 1", "version 4", "nothing"])
+@pytest.mark.parametrize("start", ["version 1", "version 4", "version 5", "nothing"])
 def test_promise_140_sixteen_processes_at_once_a_hundred_times(start: str, fast: Path) -> None:
     finished(fast, start, run(fast, start=start, rounds=100), at_least=100)

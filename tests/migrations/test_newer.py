@@ -17,8 +17,10 @@ import pytest
 import palaver
 from palaver.db.migrate import VERSION
 
+from ..exports import rich
 from ..tools.puppet import Script
 from ..tools.sql import everything, execute
+from .old import version_5
 from .support import from_another_process, next_version, versions
 
 FUTURE = "INSERT INTO schema_migrations VALUES (99, 'the future', 1)"
@@ -197,6 +199,30 @@ def test_promise_140_any_other_stops_it_and_its_turn_is_recovered_with_every_chu
     with palaver.open(path) as store:
         assert said(store) == ["Who is there?", taken]
         assert [turn.status for turn in only(store).path()] == ["aborted"]
+        assert store.verify() == []
+
+
+OF_SCHEMA_5 = """
+import palaver.db.schema
+from palaver.db import migrate
+known = palaver.db.schema.migrations()[:5]
+migrate.VERSION, palaver.db.schema.migrations = 5, lambda: known
+"""
+
+
+def test_promise_140_a_program_of_schema_5_goes_on_beside_schema_6(path: str) -> None:
+    version_5(path)
+    with Script(OF_SCHEMA_5 + OLD_WRITER, path) as old:
+        assert old.hear() == "streaming"
+        assert versions(path)[-1] == (5, "facts")
+        with palaver.open(path) as store:
+            store.graft(rich.grafted_source())
+        assert versions(path)[-1] == (6, "natives")
+        old.write("go on")
+        assert [old.hear(), old.hear()] == ["sealed", "It is still me."]
+    with palaver.open(path) as store:
+        (beside,) = store.sessions.match("beside")
+        assert [turn.status for turn in store.sessions.get(beside.id).path()] == ["completed", "completed"]
         assert store.verify() == []
 
 

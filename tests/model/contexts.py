@@ -125,7 +125,9 @@ def _is_open(part: Shown) -> bool:
 
 def _close(parts: list[Shown]) -> None:
     for part in parts:
-        if _is_open(part):
+        if _is_open(part) and part["state"] == "approval-responded" and not part["approval"]["approved"]:
+            part["state"] = "output-denied"
+        elif _is_open(part):
             part |= {"state": "output-error", "errorText": "interrupted"}
         elif part.get("state") == "streaming":
             part["state"] = "done"

@@ -109,6 +109,9 @@ class Fold:
         """The seal: no tool stays open; texts are ended unless the turn was completed."""
         for call in self.unresolved():
             part = self.parts[self.tools[call][0]]
+            if part["state"] == "approval-responded" and not part["approval"]["approved"]:
+                part["state"] = "output-denied"
+                continue
             self.put_error(call, "interrupted")
             if not part.get("approval", {}).get("approved"):
                 part.pop("approval", None)

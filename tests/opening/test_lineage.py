@@ -12,7 +12,7 @@ from palaver.core.upkeep.records import TurnEdgeRow
 
 def edge(turn: int, parent: int | None, tokens: int = 1) -> TurnEdgeRow:
     above = None if parent is None else f"t{parent}"
-    return TurnEdgeRow(f"t{turn}", above, "s", 0, "completed", 0, 1, None, 0, tokens, 0, 0, 0, 0, messages=2)
+    return TurnEdgeRow(f"t{turn}", above, "s", 0, "completed", 0, 1, None, 0, tokens, 0, 0, 0, 0, 0, 0, 0, 0.0, 2)
 
 
 def ancestors(parents: dict[int, int | None], turn: int) -> list[int]:

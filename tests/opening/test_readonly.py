@@ -240,6 +240,7 @@ WRITING: dict[str, Verb] = {
     "trim": lambda store, session: store.trim(),
     "rebuild": lambda store, session: store.rebuild(),
     "put_foreign_id": lambda store, session: store.put_foreign_id("o", "f", session.id),
+    "graft": lambda store, session: store.graft([]),
     "verify": lambda store, session: store.verify(fix=True),
 }
 READING = {
@@ -247,7 +248,7 @@ READING = {
     *("history", "cursor", "events", "follow", "path", "tree", "strays", "waiting", "live", "messages_of"),
     *("ancestors", "descendants", "aliases", "queue", "permissions", "context", "model_messages", "get", "find"),
     *("match", "list", "evaluate", "find_foreign_id", "system_prompt", "abandoned", "close", "owner", "track"),
-    *("usage", "context_tokens", "body", "open_turn", "parts", "turn_of", "facts"),
+    *("usage", "context_tokens", "body", "open_turn", "parts", "turn_of", "facts", "natives"),
 }
 
 

@@ -11,6 +11,7 @@ import apsw
 import pytest
 
 import palaver
+from palaver import GraftItem, GraftSession, GraftTurn
 from palaver.core.upkeep import rules, windows
 from palaver.db.sqlite.transactions import Statements
 from palaver.testing import ask
@@ -36,6 +37,16 @@ def sealed(path: str) -> str:
         session.rewind(to=session.path()[1])
         assert store.verify() == []
     return path
+
+
+@pytest.fixture
+def grafted(sealed: str) -> str:
+    """And what came from elsewhere."""
+    with palaver.open(sealed) as store:
+        items = [GraftItem(b"small", id="i-1"), GraftItem(b"large" * 9_000, id="i-2")]
+        store.graft(GraftSession("toy", "s-1", [GraftTurn(items, messages=["from elsewhere"])]))
+        assert store.verify() == []
+    return sealed
 
 
 TRUTH = {
@@ -92,6 +103,47 @@ def test_a_rule_that_is_not_asked_lets_altered_truth_through(
     monkeypatch.setattr(*RULES[name])
     with palaver.open(sealed, readonly=True) as store:
         assert rule not in {problem.rule for problem in store.verify()}
+
+
+ITEMS = {
+    "bytes": "UPDATE natives SET body = x'00' WHERE item = 'i-1'",
+    "no bytes": "UPDATE natives SET body = 'small' WHERE item = 'i-1'",
+    "digest": "UPDATE natives SET digest = x'00'",
+    "packed": "UPDATE natives SET body = x'28b52ffd' WHERE item = 'i-2'",
+    "how it is packed": "UPDATE natives SET codec = 'rot13' WHERE item = 'i-2'",
+    "session": "UPDATE natives SET session_id = 'ses_x'",
+    "turn": "UPDATE natives SET turn_id = 'trn_x'",
+    "turn is open": "UPDATE turns SET sealed_at = NULL WHERE id IN (SELECT turn_id FROM natives)",
+}
+
+
+@pytest.mark.parametrize("name", ITEMS)
+def test_an_item_of_another_program_that_was_altered_is_named_and_never_fixed(grafted: str, name: str) -> None:
+    altered(grafted, ITEMS[name])
+    with palaver.open(grafted, readonly=True) as store:
+        assert {problem.copy for problem in store.verify() if problem.rule == "native"} == {False}
+
+
+def test_a_problem_of_an_item_names_it_and_its_turn(grafted: str) -> None:
+    altered(grafted, "UPDATE natives SET body = x'00' WHERE item = 'i-2'")
+    with palaver.open(grafted) as store:
+        (turn,) = store.sessions.get("s-1").path()
+        (problem,) = store.verify(fix=True)
+        assert (problem.rule, problem.where, problem.copy) == ("native", turn.id, False)
+        assert problem.what == f"item i-2 of turn {turn.id} is not what was given: its digest does not fit"
+
+
+def test_an_item_whose_digest_is_not_asked_for_would_get_through(grafted: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    altered(grafted, ITEMS["bytes"])
+    monkeypatch.setattr(rules, "native_fits", lambda *_: True)
+    with palaver.open(grafted, readonly=True) as store:
+        assert store.verify() == []
+
+
+def test_an_item_that_was_erased_is_no_problem(grafted: str) -> None:
+    altered(grafted, "UPDATE natives SET body = NULL, codec = NULL")
+    with palaver.open(grafted) as store:
+        assert store.verify() == []
 
 
 COPIES = {

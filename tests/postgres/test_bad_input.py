@@ -16,6 +16,8 @@ from psycopg.conninfo import conninfo_to_dict
 import palaver
 from palaver import BadValue, NotAStore, PalaverError, SchemaMismatch, SchemaTooNew, StoreError, StoreUnavailable
 from palaver.db.postgres import pipeline
+from palaver.db.postgres.address import Address
+from palaver.db.postgres.errors import explain
 
 from .server import rewritten
 
@@ -82,9 +84,44 @@ def refused(kind: type[PalaverError], work: Callable[[], object]) -> str:
     ],
 )
 def test_what_is_no_address_is_said_so(address: str) -> None:
-    sentence = refused(StoreError if "port" in address else BadValue, lambda: palaver.open(address, timeout=0.2))
+    sentence = refused(BadValue, lambda: palaver.open(address, timeout=0.2))
 
     assert "postgresql://" in sentence
+
+
+def test_what_is_wrong_in_an_address_is_named_at_once() -> None:
+    for address, what in [
+        ("postgresql://u@127.0.0.1:xx/talks", "'xx' is no port"),
+        ("postgresql://u@127.0.0.1:99999/talks", "'99999' is no port"),
+        ("postgresql://u@127.0.0.1:1/talks?bogus=1", "no option 'bogus'"),
+        ("postgresql://u@127.0.0.1:1/talks?sslmode=often", 'invalid sslmode value: "often"'),
+    ]:
+        assert what in refused(BadValue, lambda address=address: palaver.open(address, timeout=3_600))
+
+
+def test_a_server_is_named_with_its_user_and_port_as_an_address() -> None:
+    for given, name in [
+        (f"postgresql://me:{SECRET}@127.0.0.1:54871/talks", "postgresql://me@127.0.0.1:54871/talks"),
+        (f"postgresql://me:{SECRET}@one:1,two:2/talks?sslmode=prefer", "postgresql://me@one:1,two:2/talks"),
+        ("postgresql://one,two:2/talks", "postgresql://one,two:2/talks"),
+        ("postgresql:///talks?host=/run/pg&port=54", "postgresql:///talks?host=/run/pg&port=54"),
+        ("postgresql://[::1]:54/talks", "postgresql://[::1]:54/talks"),
+    ]:
+        assert Address(given).name == Address(Address(given).name).name == name
+
+
+def test_who_is_not_let_in_is_not_told_to_try_again() -> None:
+    for said, kind, what in [
+        ('FATAL:  password authentication failed for user "u"', StoreError, "the right user and password"),
+        ("fe_sendauth: no password supplied", StoreError, "the right user and password"),
+        ('FATAL:  role "u" does not exist', StoreError, "the right user and password"),
+        ('FATAL:  database "talks" does not exist', NotAStore, "there is no such database"),
+        ("failed to resolve host 'nowhere'", StoreUnavailable, "the host's name"),
+    ]:
+        told = explain(psycopg.OperationalError(f"connection failed: {said}"), "postgresql://h/talks", 1.0)
+        assert type(told) is kind and what in str(told) and said in str(told) and "try again" not in str(told)
+    away = explain(psycopg.OperationalError("connection failed: Connection refused"), "postgresql://h/talks", 1.0)
+    assert type(away) is StoreUnavailable and "try again" in str(away)
 
 
 def test_a_host_that_is_not_there(dsn: str, tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from tests.cli.test_copy import die, several
 from tests.exports import old_talks, rich
 from tests.exports.support import change, forge_header, groups, joined
 
+from .engines import schema_of
 from .server import Server, rewritten
 
 
@@ -49,6 +50,33 @@ def test_everything_goes_up_and_comes_down_to_the_byte(here: palaver.Store, dsn:
         assert palaver.copy(up, down).problems == []
         assert export(here) == export(up) == export(down)
         assert up.verify() == down.verify() == here.verify()
+
+
+def test_many_items_of_another_program_go_up_and_down_and_are_known_there(dsn: str, tmp_path: Path) -> None:
+    more = [rich._turn(f"g-{number}", f"came {number}", b"%d " % number * 200) for number in range(5, 35)]
+    source = rich.grafted_source(*more)
+    with (
+        palaver.open(tmp_path / "here.db") as here,
+        palaver.open(dsn, space="acme") as up,
+        palaver.open(tmp_path / "down.db") as down,
+    ):
+        here.graft(source)
+        assert palaver.copy(here, up).problems == palaver.copy(up, down).problems == []
+        assert export(here) == export(up) == export(down)
+        for store in (up, down):
+            (same,) = store.graft(source).sessions
+            assert (same.is_new, same.turns, same.items, same.known) == (False, 0, 0, 34)
+            assert store.verify() == []
+
+
+def test_an_item_that_was_altered_on_a_server_is_named(dsn: str) -> None:
+    with palaver.open(dsn, space="acme") as store:
+        store.graft(rich.grafted_source())
+        with psycopg.connect(dsn, autocommit=True) as db:
+            change = f"UPDATE {schema_of(db, 'acme')}.natives SET body = '\\x00' WHERE item IN ('g-1', 'g-2')"
+            db.execute(change.encode())
+        found = store.verify()
+        assert [(problem.rule, problem.copy) for problem in found] == [("native", False)] * 2
 
 
 def test_from_space_to_space(here: palaver.Store, dsn: str) -> None:
@@ -156,8 +184,8 @@ def test_a_row_that_changes_on_the_way_up_is_noticed(
 
 
 def test_an_export_of_version_1_comes_in_as_what_it_was(dsn: str) -> None:
-    told = old_talks.kept()
-    with palaver.open(dsn, space="acme") as store, open(old_talks.EVERYTHING, "rb") as kept:
+    told = old_talks.FIRST.told()
+    with palaver.open(dsn, space="acme") as store, open(old_talks.FIRST.everything, "rb") as kept:
         assert exports.read(store.db, kept).imported == 11
         assert old_talks.told(store, told) == told
         assert store.verify() == []
@@ -166,9 +194,9 @@ def test_an_export_of_version_1_comes_in_as_what_it_was(dsn: str) -> None:
 
 
 def test_husks_of_version_1_are_completed(dsn: str) -> None:
-    told = old_talks.kept()
+    told = old_talks.FIRST.told()
     with palaver.open(dsn, space="acme") as store:
-        for file, imported in ((old_talks.COPIED, 3), (old_talks.EVERYTHING, 10)):
+        for file, imported in ((old_talks.FIRST.copied, 3), (old_talks.FIRST.everything, 10)):
             with open(file, "rb") as kept:
                 assert exports.read(store.db, kept).imported == imported
         assert old_talks.told(store, told) == told
@@ -176,7 +204,7 @@ def test_husks_of_version_1_are_completed(dsn: str) -> None:
 
 
 def test_a_text_of_version_1_that_no_index_holds_is_cut(dsn: str) -> None:
-    data = old_talks.EVERYTHING.read_bytes()
+    data = old_talks.FIRST.everything.read_bytes()
     (talk, *_) = groups(data)
     longer = change(talk, "aliases", lambda row: row.update(name="n" * 3000))
     cut: list[exports.Cut] = []

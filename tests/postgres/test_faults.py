@@ -500,6 +500,28 @@ def test_a_stream_that_goes_on_after_a_crash_of_the_server_leaves_no_hole(
     assert seen(database, streamed) == ["go", "a b c "]
 
 
+def test_who_speaks_in_words_goes_on_after_a_crash_of_the_server(database: str, durable: Server, line: Lossy) -> None:
+    with palaver.open(line.dsn, timeout=TIMEOUT_S) as store:
+        session = store.sessions.create()
+        ((writer,),) = ask(database, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+        with session.turn("go") as turn:
+            turn.text("a ")
+            turn.step()
+            os.kill(writer, signal.SIGSTOP)
+            for word in ("b ", "c ", "d "):
+                turn.text(word)
+            durable.kill_backend(writer)
+            durable.start()
+            turn.text("e ")
+            turn.tool("run", {}, id="c1").output("done")
+            turn.text("f")
+        assert (turn.status, store.verify()) == ("completed", [])
+
+    with palaver.open(database) as store:
+        answer = store.sessions.get(session.id).messages()[1]
+    assert "".join(part.get("text", "") for part in answer["parts"]) == "a b c d e f"
+
+
 # ---------------------------------------------------------------- what the server still does for somebody who is gone
 
 

@@ -22,7 +22,7 @@ from palaver.db.migrate import VERSION
 from palaver.db.postgres import dialect, spaces
 from palaver.db.schema import migrations
 from palaver.db.schema import text as schema_text
-from tests.exports import old_talks
+from tests.exports import old_talks, rich
 
 from .engines import Row, connect, schema_of
 from .server import Server
@@ -294,7 +294,8 @@ def test_a_dropped_space_is_gone_and_the_others_stay(dsn: str, db: psycopg.Conne
 
 def rows_of(db: psycopg.Connection[Row], space: str) -> dict[str, list[Row]]:
     """What no export holds whole: derived columns and tables, too."""
-    tables = ("turns", "heads", "session_facts", "usage", "compactions", "bodies", "settings", "schema_migrations")
+    tables = ("turns", "heads", "session_facts", "usage", "compactions", "bodies", "natives", "settings")
+    tables += ("schema_migrations",)
     return {
         table: sorted(db.execute(f"SELECT * FROM {schema_of(db, space)}.{table}".encode()).fetchall(), key=repr)
         for table in tables
@@ -311,6 +312,7 @@ def test_a_copy_is_the_same_to_the_last_byte_and_then_goes_its_own_way(dsn: str,
             turn.usage(input=3, cost_usd=0.5, key="resp-1")
         session.enqueue("waits")
         session.update(project="palaver")
+        one.graft(rich.grafted_source())
         before = exported(one)
         made = spaces.copy(db, "here", "one", "two")
         assert made in spaces.every(db)
@@ -413,7 +415,7 @@ SAME = ("old", "fresh")
 
 def fill_old(db: psycopg.Connection[Row], name: str) -> None:
     """The rows of a store of version 4, as the Palaver of the time wrote them."""
-    lines = re.sub(r"\bX'([0-9A-F]*)'", r"'\\x\1'", old_talks.SQL.read_text()).splitlines()
+    lines = re.sub(r"\bX'([0-9A-F]*)'", r"'\\x\1'", old_talks.FIRST.sql.read_text()).splitlines()
     with db.transaction():
         db.execute("SELECT set_config('search_path', %s, true)", (f'"palaver_{name}"',))
         for line in lines[1:]:
@@ -422,7 +424,7 @@ def fill_old(db: psycopg.Connection[Row], name: str) -> None:
 
 
 def test_a_space_of_version_4_is_migrated_with_all_it_holds(dsn: str, db: psycopg.Connection[Row]) -> None:
-    told = old_talks.kept()
+    told = old_talks.FIRST.told()
     make_old(db, "old", 4)
     fill_old(db, "old")
     spaces.bring_up(db, "here", "old")

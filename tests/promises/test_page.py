@@ -9,7 +9,7 @@ KERNEL = {
     *range(84, 89), 92, *range(94, 101), 139, *range(141, 146), 158, 159, 160,
 }  # fmt: skip
 COMMAND_LINE = {86, 87, 142, 144, 149, 153}
-FACTS = {*range(167, 171), 172, 173}
+FACTS = {*range(167, 174)}
 
 
 def problems(text: str, held: dict[int, list[str]]) -> list[str]:

@@ -41,7 +41,7 @@ LAYERS = [
 ]
 HANDLES = LAYERS[-3] | {"model", "errors", "base"}  # what a dialect may import
 CORE = [
-    {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "rows", "session_facts"},
+    {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "packing", "rows", "session_facts"},
     {"read", "runtime", "head_cache"},
     {"heads"},
     {"turn"},

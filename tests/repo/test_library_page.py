@@ -36,6 +36,7 @@ def test_every_public_method_is_on_the_page(name: str) -> None:
 def test_the_page_names_nothing_that_is_not_there(name: str) -> None:
     named = set(re.findall(r"`(\w+)\(", section(name).split("\nA message is")[0]))
     values = {"TurnInfo", "Moment", "Page", "Line", "Event", "Problem", "Queued", "Answer", "ToolCall", "UsageEntry"}
+    values |= {"Native"}
     assert named <= public(SECTIONS[name]) | values | public(SessionRules) | public(palaver.ToolCall)
 
 

@@ -71,6 +71,9 @@ class Actor:
     def statuses(self, session_id: str) -> dict[str, str]:
         return {turn.id: turn.status for turn in self.session(session_id).tree()}
 
+    def abort_reasons(self, session_id: str) -> dict[str, str | None]:
+        return {turn.id: turn.abort_reason for turn in self.session(session_id).tree()}
+
     def path(self, session_id: str) -> list[str]:
         return [turn.id for turn in self.session(session_id).path()]
 

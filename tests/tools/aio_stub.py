@@ -20,7 +20,7 @@ from collections.abc import Callable, Iterator
 from functools import cache
 from pathlib import Path
 from types import ModuleType
-from typing import Any
+from typing import Any, get_overloads
 
 from palaver import aio
 from palaver.awaited import handles, iterating, recording
@@ -108,6 +108,10 @@ class Stub:
                 self._needed |= {("collections.abc", "Coroutine"), ("typing", "Any")}
                 answer = f"Coroutine[Any, Any, {answer}]"
             yield _property(name, answer, found.__doc__)
+        elif inspect.isfunction(found) and (forms := get_overloads(found)):
+            self._needed |= {("typing", "overload")}
+            forms[0].__doc__ = found.__doc__
+            yield from (f"@overload\n{self.function(form, scope=scope)}" for form in forms)
         elif inspect.isfunction(found):
             yield self.function(found, answers=vars(wrapper).get(name), scope=scope)
 

@@ -7,6 +7,7 @@ of a chunk as its schema does, for the HTTP edge.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple
 
@@ -118,6 +119,24 @@ def check_shape(chunk: Mapping[str, Any]) -> None:
             raise _misfit(kind, field, "must be text")
     if kind == "start" and chunk.get("messageId") is not None and not isinstance(chunk["messageId"], str):
         raise _misfit(kind, "messageId", "must be text")
+
+
+def refuse_foreign(kind: str) -> None:
+    """A kind that we do not know is kept beside the message. But where it is one of ours misspelt, or one of another
+    stream, what it says would be missing from the answer without a sign."""
+    if kind in KINDS or kind.startswith("data-"):
+        return
+    meant = _WORDS.sub("-", kind).replace("_", "-").lower()
+    if meant in KINDS:
+        raise ChunkError(f"there is no chunk {kind!r}; the AI SDK writes {meant!r}", chunk_type=kind)
+    if kind in _FOREIGN or kind.startswith(_FOREIGN_STARTS):
+        why = f"{kind!r:.60} is of another stream than the AI SDK's; say it with turn.text(…) and turn.tool(…)"
+        raise ChunkError(why, chunk_type=kind)
+
+
+_WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")  # between the words of textDelta
+_FOREIGN = ("message_start", "message_delta", "message_stop", "input_json_delta", "thinking_delta", "signature_delta")
+_FOREIGN_STARTS = ("content_block_", "response.")  # of Anthropic's Messages, and of OpenAI's Responses
 
 
 def open_values(text: str | bytes | Raw) -> dict[str, Any]:

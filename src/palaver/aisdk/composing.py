@@ -27,8 +27,8 @@ def say(fold: Fold, kind: str, delta: str) -> list[Chunk]:
 
 
 def call(fold: Fold, call_id: str, name: str, given: Any) -> list[Chunk]:
-    if fold.is_unresolved(call_id):
-        raise BadValue(f"tool call {call_id} is open already; another call has another id")
+    if fold.has_call(call_id):
+        raise BadValue(f"this turn has a tool call {call_id} already; another call has another id")
     chunk = {"type": "tool-input-available", "toolCallId": call_id, "toolName": name, "input": given}
     return [*_before_more(fold), chunk]
 

@@ -123,6 +123,14 @@ class Fold:
         index = self._step_tool.get(call_id, self._last_tool.get(call_id))
         return index is not None and _is_unresolved(self.parts[index])
 
+    def has_call(self, call_id: str) -> bool:
+        return call_id in self._last_tool
+
+    def is_denied(self, call_id: str) -> bool:
+        """Whether a person said no to the newest call with this id."""
+        index = self._step_tool.get(call_id, self._last_tool.get(call_id))
+        return index is not None and _was_denied(self.parts[index])
+
     # ---------------------------------------------------------------- writing
 
     def apply(self, chunk: Chunk) -> int | None:
@@ -152,14 +160,16 @@ class Fold:
         if (output is not MISSING) + (error is not None) + (approved is not None) != 1:
             raise BadValue("give exactly one of output, error and approved")
         if output is not MISSING:
+            if self.is_denied(tool_call_id):
+                raise self._refusal(denied(tool_call_id), "tool-output-available", tool_call_id)
             return self._on_output({"toolCallId": tool_call_id, "output": output})
         if error is not None:
             return self._on_output_error({"toolCallId": tool_call_id, "errorText": error})
         return self._answer_approval(tool_call_id, approved, reason)
 
     def close(self, error_text: str, *, text_state: bool) -> list[int]:
-        """Our own step at abort or recovery, not the SDK's: end every open tool part as an error, and
-        with `text_state` every open text too, so that the message can go to a model again."""
+        """Our own step at abort or recovery, not the SDK's: end every open tool part, denied where a person said no,
+        else as an error, and with `text_state` every open text, so that the message can go to a model again."""
         changed = []
         for index, part in enumerate(self.parts):
             if _is_unresolved(part):
@@ -425,6 +435,9 @@ class Fold:
     def _close_tool(self, index: int, error_text: str) -> None:
         self._settle_tool(index)
         part = self.parts[index]
+        if _was_denied(part):
+            part["state"] = "output-denied"
+            return
         self._update(index, "output-error", _pick(part, "input", "rawInput") | {"errorText": error_text}, {})
         if "approval" in part and not _was_approved(part["approval"]):
             del part["approval"]  # the validator allows only a granted approval beside an error
@@ -741,6 +754,17 @@ def _is_unresolved(part: Part) -> bool:
 
 def _was_approved(approval: Any) -> bool:
     return chunks.decoded(exact_json.open_object(approval).get("approved")) is True
+
+
+def denied(call_id: str) -> str:
+    return f"tool call {call_id} was denied, so it has no output; deny() it, or give an error"
+
+
+def _was_denied(part: Part) -> bool:
+    """A person said no, and nothing came of the call since."""
+    if part.get("state") != "approval-responded" or not _is_object(part.get("approval")):
+        return False
+    return chunks.decoded(exact_json.open_object(part["approval"]).get("approved")) is False
 
 
 def _is_true(value: Any) -> bool:

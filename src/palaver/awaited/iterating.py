@@ -105,6 +105,9 @@ class AsyncPage:
         self._goes_on = page.goes_on
         self._fetch = fetch
 
+    def __repr__(self) -> str:
+        return f"<AsyncPage of {len(self.sessions)} sessions{', and more' if self.next else ''}>"
+
     async def __aiter__(self) -> AsyncIterator[SessionInfo]:
         sessions, after = self.sessions, self.next
         while True:

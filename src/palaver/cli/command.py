@@ -14,6 +14,7 @@ import click
 from palaver import Session, Store
 
 from . import location, patience, resolve
+from .exits import USAGE, Stop
 from .ui.screen import Screen, say_aside
 
 Keys = dict[str, str]
@@ -85,13 +86,17 @@ class Command(click.Command):
 
 
 def command(
-    name: str, *, examples: list[str], keys: Keys, store: bool = True
+    name: str, *, examples: list[str], keys: Keys, store: bool = True, unused: tuple[str, ...] = ("store", "space")
 ) -> Callable[[Callable[..., int | None]], Command]:
-    """Make a command of a function. `keys` documents what `--json` prints."""
+    """Make a command of a function. `keys` documents what `--json` prints. Where it takes no `store`, the options of
+    the whole program that are `unused` are refused: whoever gives one means something by it."""
+
+    takes_store = store
 
     def make(work: Callable[..., int | None]) -> Command:
         @functools.wraps(work)
         def run(json: bool, store: str | None = None, space: str | None = None, **given: Any) -> int | None:
+            _refuse(name, () if takes_store else unused)
             return work(Call(store, space, json), **given)
 
         made = click.command(name, cls=Command, examples=examples, keys=keys)(run)
@@ -99,6 +104,13 @@ def command(
         return made
 
     return make
+
+
+def _refuse(command: str, unused: tuple[str, ...]) -> None:
+    given = click.get_current_context().find_root().params
+    for one in unused:
+        if given.get(one) is not None:
+            raise Stop(USAGE, f"{command} does not use --{one}; leave it out", "Usage")
 
 
 _JSON = click.Option(["--json"], is_flag=True, help="Print JSON for programs; docs/cli.md has its keys.")
@@ -121,6 +133,18 @@ class SessionName(_ParamType):
         from .suggest import sessions  # a command that runs completes nothing
 
         return sessions(ctx, incomplete)
+
+
+class Fact(click.ParamType):  # type: ignore[type-arg]
+    """A fact of a session, as a name and a value."""
+
+    name = "name=value"
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> tuple[str, str]:
+        name, mark, said = str(value).partition("=")
+        if not (name and mark and said):
+            self.fail(f"a fact is asked for by name=value, not {value!r}", param, ctx)
+        return name, said
 
 
 class CallName(_ParamType):

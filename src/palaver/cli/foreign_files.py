@@ -35,7 +35,10 @@ _KNOWN: tuple[tuple[tuple[bytes, ...], str], ...] = (
     ((rb'"mapping"\s*:', rb'"(create_time|current_node|conversation_id)"\s*:'), "an export of ChatGPT"),
     ((rb"\A# aider chat started at ",), "a chat history of aider"),
     ((rb'\A\{"type"\s*:\s*"session"', rb'"cwd"\s*:'), "a session of pi"),
-    ((rb'"role"\s*:', rb'"(content|parts)"\s*:'), "messages as JSON"),
+    (
+        (rb'"role"\s*:', rb'"(content|parts)"\s*:'),
+        "messages as JSON (`--from openai`, `anthropic` or `aisdk` takes such)",
+    ),
     ((rb"\A\s*[\[{]",), "JSON of another program"),
     ((rb"\A\s*<(!doctype|html|\?xml)",), "a web page"),
     ((rb"\A#+ ",), "Markdown"),

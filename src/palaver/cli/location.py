@@ -34,6 +34,8 @@ def locate(given: str | None, space: str | None = None) -> tuple[str, str | None
     url = given or os.environ.get("PALAVER_STORE")
     if not url:
         url = os.path.join(home(), "palaver.db")
+    if url == ":memory:":
+        raise Stop(USAGE, "a store in memory ends with the process that made it; name a file", "Usage")
     if not is_server(url):
         if space is not None:
             raise Stop(USAGE, "a file is one space by itself; leave --space out", "Usage")

@@ -33,6 +33,8 @@ HABITS = {
     **dict.fromkeys(("send", "enqueue", "say"), "queue"),
     **dict.fromkeys(("yes", "accept", "allow"), "approve"),
     **dict.fromkeys(("no", "reject", "refuse"), "deny"),
+    **dict.fromkeys(("kill", "abort", "halt", "interrupt", "cancel"), "stop"),
+    **dict.fromkeys(("close", "finish"), "end"),
     **dict.fromkeys(("permissions", "rules"), "permit"),
     **dict.fromkeys(("summarise", "summarize"), "compact"),
     **dict.fromkeys(("fsck", "check", "validate"), "verify"),

@@ -42,15 +42,21 @@ command that writes seals it. [Operations](operations.md) has more.
 on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last. A
 name that fits nothing, or several sessions, is answered with what it could have meant, and exit code 3.
 
+**Which name wins.** `@`, alone or with a place behind it (`@~2`, `@{4}`), is the latest session, whatever anybody is
+called. A whole id, ours or your application's, is that session and no other. Then comes a place in a session
+(`NAME~2`, if NAME names one). Aliases, titles and pieces of an id are equal: if one name fits two sessions, it is
+refused with both; only a piece of fewer than four characters gives way to an alias or a title. `alias` and `title` do
+not take what is always a place.
+
 **A place** is a turn of a session: `NAME~2` (or `@~2`) is two turns back from its head, `NAME@{4}` (or `@{4}`) is
 where its head was at that line of `log`, and `NAME@{4}~2` two turns before that. `show`, `fork`, `rewind` and
 `export` (as JSON or Markdown) take one in the place of a session; `--at`, `--to` and `--keep-from` take it without
 the name.
 
 **Safe to look at.** What is stored may hold anything, so escape sequences, control characters, marks that turn text
-around and characters without width are made visible: `␛[2J`, `\\u{202e}`. JSON is pure ASCII. Only `show --raw`, and
-`sql --csv` into a file or a pipe, print text as it is. No link is made of what is stored: one in Markdown shows where
-it leads.
+around and characters without width are made visible: `␛[2J`, `\\u{202e}` (the joiner between two emoji stays). JSON is
+pure ASCII. Only `show --raw`, and `sql --csv` into a file or a pipe, print text as it is. No link is made of what is
+stored: one in Markdown shows where it leads.
 
 **On a terminal** text is wrapped at words, long output goes through `PAGER` (else `less`), and answers are drawn:
 Markdown, code and diffs in colours. What Markdown would hide stays as it was written. `NO_COLOR` turns colours and

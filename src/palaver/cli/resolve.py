@@ -4,6 +4,9 @@ A place is a turn of a session: `NAME~2` is two turns back from its head (`NAME~
 at revision 4, as `palaver log` prints it, and `NAME@{4}~2` two turns before that. Turns and messages are named by any
 end of their id that is clear. A name that fits nothing, or more than one thing, is answered with what it could have
 meant.
+
+Titles are often written by a model, so none may stand before what a person was shown: `@`, alone or with a place, is
+always the latest session; a whole id is its session; then come places, and only then aliases and titles.
 """
 
 from __future__ import annotations
@@ -13,7 +16,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from palaver import BadValue, MessageNotFound, Session, SessionInfo, Store, TurnInfo, TurnNotFound
+from palaver import BadValue, MessageNotFound, Session, SessionInfo, SessionNotFound, Store, TurnInfo, TurnNotFound
 
 from .exits import UNKNOWN, Stop
 from .ui.format import count, short
@@ -42,7 +45,7 @@ class Target(NamedTuple):
 
 def session(store: Store, name: str) -> Session:
     found = list(store.sessions.list(limit=1).sessions) if name == LATEST else match(store, name)
-    if not found:
+    if not found or place_in(store, name) is not None:
         from .near import unknown_session
 
         raise Stop(UNKNOWN, unknown_session(store, name), "SessionNotFound")
@@ -64,7 +67,9 @@ def _only(store: Store, name: str, found: list[SessionInfo]) -> Session:
     if len(found) > 1:
         from .near import listed
 
-        raise Stop(UNKNOWN, f"{name!r} names more than one session: {listed(found)}", "AmbiguousName")
+        raise Stop(
+            UNKNOWN, f"{name!r} names more than one session: {listed(found)}; a whole id is clear", "AmbiguousName"
+        )
     [one] = found
     return store.sessions.get(one.id, deleted=one.deleted_at is not None)
 
@@ -81,12 +86,31 @@ def match(store: Store, name: str, *, deleted: bool = False) -> list[SessionInfo
 
 
 def target(store: Store, name: str) -> Target:
-    """A session, or a turn of it. What looks like a place may still be a title."""
-    place = place_of(name)
-    if place is None or match(store, name):
+    """A session, or a turn of it."""
+    place = place_in(store, name)
+    if place is None:
         return Target(session(store, name), None)
     found = session(store, place.name)
     return Target(found, turn_at(found, place))
+
+
+def place_in(store: Store, name: str) -> Place | None:
+    """The place that is meant; None if it is no place, or an id that looks like one, or if nothing has the name that
+    it would be a place of: then it may be a title."""
+    place = place_of(name)
+    if place is None or place.name == LATEST:
+        return place
+    if _is_id(store, name):
+        return None
+    return place if match(store, place.name) or not match(store, name) else None
+
+
+def _is_id(store: Store, name: str) -> bool:
+    try:
+        store.sessions.get(name, deleted=True)
+    except (SessionNotFound, BadValue):
+        return False
+    return True
 
 
 def place_of(name: str) -> Place | None:

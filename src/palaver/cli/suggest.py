@@ -53,15 +53,17 @@ def _sessions(store: Store, incomplete: str) -> Offers:
     found = [CompletionItem("@", help="the latest session")] if incomplete in ("", "@") else []
     for info in store.sessions.list(limit=_MOST, archived=True).sessions:
         label = _label(info.title or info.preview or info.agent)
-        found += [CompletionItem(name, help=label) for name in _named(store, info) if name.startswith(incomplete)]
+        found += [CompletionItem(name, help=label) for name in _named(store, info, incomplete)]
     return found
 
 
-def _named(store: Store, info: SessionInfo) -> list[str]:
-    """The names of a session that a shell may be given."""
+def _named(store: Store, info: SessionInfo, incomplete: str) -> list[str]:
+    """The names of a session that a word may become; of its id the shortest piece that it can become."""
     aliases = [name for _, name in store.sessions.get(info.id).aliases()]
-    named = [info.id, info.id.removeprefix("ses_"), short(info.id), info.app_id or "", *aliases, info.title or ""]
-    return [name for name in dict.fromkeys(named) if _may_be_offered(name)]
+    pieces = (short(info.id), info.id.removeprefix("ses_"), info.id)
+    by_id = [piece for piece in pieces if piece.startswith(incomplete)][:1]
+    named = dict.fromkeys([*by_id, info.app_id or "", *aliases, info.title or ""])
+    return [name for name in named if name.startswith(incomplete) and _may_be_offered(name)]
 
 
 def _calls(store: Store, name: str, incomplete: str) -> Offers:

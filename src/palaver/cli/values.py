@@ -6,7 +6,9 @@ from typing import Any
 
 import msgspec
 
-from palaver import Line, SessionInfo, TurnInfo
+from palaver import Line, Session, SessionInfo, Store, TurnInfo
+
+_AT_ONCE = 500  # sessions whose facts are asked for by one question
 
 SESSION_KEYS = {
     "id": "its id",
@@ -36,6 +38,7 @@ SESSION_KEYS = {
     "ended_at": "when the application said that it is over, epoch ms, or null",
     "end_reason": "why, or null",
     "last_message_at": "when it last got a message of its own, epoch ms, or null",
+    "facts": "what it belongs to: project, user … and what the application added, by name",
 }
 
 TURN_KEYS = {
@@ -89,9 +92,25 @@ LINE_KEYS = {
 OBJECTS = {"Session": SESSION_KEYS, "Turn": TURN_KEYS, "Line": LINE_KEYS}
 
 
-def session_json(info: SessionInfo) -> dict[str, Any]:
+def session_json(session: Session) -> dict[str, Any]:
+    return _with_facts(session.info, dict(session.facts))
+
+
+def sessions_json(store: Store, found: list[SessionInfo]) -> list[dict[str, Any]]:
+    """A list of them: their facts are asked for together, for a server may be far away."""
+    facts: dict[str, dict[str, str]] = {}
+    for begin in range(0, len(found), _AT_ONCE):
+        ids = ", ".join("'" + one.id.replace("'", "''") + "'" for one in found[begin : begin + _AT_ONCE])
+        query = f"SELECT session_id, name, value FROM session_facts WHERE session_id IN ({ids}) ORDER BY name"
+        _, rows = store.db.query(query)
+        for session_id, name, value in rows:
+            facts.setdefault(session_id, {})[name] = value
+    return [_with_facts(one, facts.get(one.id, {})) for one in found]
+
+
+def _with_facts(info: SessionInfo, facts: dict[str, str]) -> dict[str, Any]:
     found: dict[str, Any] = msgspec.to_builtins(info)
-    return found
+    return {**found, "facts": facts}
 
 
 def turn_json(turn: TurnInfo) -> dict[str, Any]:

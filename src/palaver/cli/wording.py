@@ -43,7 +43,11 @@ _WORDS = (
     (r", and `space` (.*); leave", r", and --space \1; leave"),
     (r"leave `space` out", "leave --space out"),
     (r'this store was begun with events="(\w+)"', r"this store was begun to keep other events (\1)"),
-    (r'one that is begun with events="full" does', "only a store that was begun to keep every event does"),
+    (
+        r'one that is begun with events="full" does',
+        "only a store that was begun with `events` set to full does",
+    ),
+    (r"give a path, ':memory:' or postgresql://", "give a path, or postgresql://"),
 )
 _COMPILED = tuple((re.compile(said), here) for said, here in _WORDS)
 

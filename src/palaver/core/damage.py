@@ -5,12 +5,13 @@ What cannot be read is shown as such, under the id of its row, and left out of w
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, TypeVar
 
 from ..base import exact_json
 from ..errors import BadValue, ChunkError, TurnNotFound
 
 KIND = "data-damaged"
+R = TypeVar("R", bound=tuple[Any, ...])
 OURS = (BadValue, ChunkError, TurnNotFound)
 RAISED = (
     *OURS,
@@ -64,3 +65,40 @@ def as_json(value: Any) -> str:
 def as_time(value: Any, before: int = 0) -> int:
     """A column that should be epoch milliseconds; a text counts as the time of what stands before it."""
     return value if type(value) is int else int(value) if type(value) is float and abs(value) < 2**62 else before
+
+
+# ---------------------------------------------------------------- columns that hold another type than theirs
+
+_TYPES: dict[str, tuple[type, ...]] = {"int": (int,), "float": (float, int), "str": (str,), "bytes": (bytes,)}
+_INSTEAD = {"int": 0, "float": 0.0, "bytes": b""}
+_seen_sound: set[tuple[type, ...]] = set()  # a row's own type, and those of its values
+
+
+def sound(row: R) -> R:
+    """A row of ours as its columns should be: what is of another type counts as nothing there. A file takes any."""
+    types = (type(row), *map(type, row))
+    if types in _seen_sound:
+        return row
+    bad = unsound(row)
+    if not bad:
+        _seen_sound.add(types)
+        return row
+    kinds: dict[str, str] = type(row).__annotations__
+    pairs = zip(kinds.items(), row, strict=True)
+    return type(row)(*[_instead(kind, value) if name in bad else value for (name, kind), value in pairs])
+
+
+def unsound(row: tuple[Any, ...]) -> list[str]:
+    """The names of the columns that hold another type than theirs."""
+    kinds: dict[str, str] = type(row).__annotations__
+    return [name for (name, kind), value in zip(kinds.items(), row, strict=True) if not _fits(kind, value)]
+
+
+def _fits(kind: str, value: Any) -> bool:
+    name, _, is_optional = kind.partition(" | ")
+    return bool(is_optional) if value is None else type(value) in _TYPES[name]
+
+
+def _instead(kind: str, value: Any) -> Any:
+    name, _, is_optional = kind.partition(" | ")
+    return None if is_optional else as_text(value) if name == "str" else _INSTEAD[name]

@@ -124,6 +124,21 @@ class TurnRow(Row):
     facts_json: str
 
 
+class ThreadOfRow(Row):
+    """What a turn adds up from its root; where it jumps to, and where that one does."""
+
+    digest: bytes | None
+    depth: int
+    thread_tokens: int
+    thread_messages: int
+    thread_results: int | None
+    thread_calls: int | None
+    jump: str | None
+    jump_depth: int | None
+    jump_on: str | None
+    depth_on: int | None
+
+
 class OpenTurnRow(Row):
     id: str
     base_revision: int
@@ -135,10 +150,11 @@ class OpenTurnRow(Row):
 
 
 class PlaceRow(Row):
-    """Where a turn stands: its parent, and whether it is sealed."""
+    """Where a turn stands: its parent, its home, and whether it is sealed."""
 
     parent_id: str | None
     sealed_at: int | None
+    session_id: str
 
 
 class ParentRow(Row):
@@ -178,6 +194,7 @@ class FactsRow(Row):
 
 
 turn = Select("get_turn", TurnRow)
+thread_of = Select("thread_of", ThreadOfRow)
 place_of_turn = Select("parent_and_seal", PlaceRow)
 parent_of = Select("parent_of", ParentRow)
 turns_of_message = Select("turns_of_message", ListingRow)

@@ -5,7 +5,7 @@ JSON document per session for tools, `markdown` a page for people; neither is re
 
 An export is text in UTF-8, one JSON object per line:
 
-    {"palaver":"export","version":2,"schema":1}
+    {"palaver":"export","version":3,"schema":1}
     {"session":"ses_…"}                                     a group: all rows of one session
     {"table":"chat_sessions","id":"ses_…","agent":…}        one line per row, every column by name
     …
@@ -26,13 +26,17 @@ and index, everything else by its key.
   file; the store that imports it works it out.
 * Where only some sessions are chosen, the sessions that their turns and messages live in come along as *husks*
   (`{"session":"ses_…","husk":true}`): deleted sessions at revision 0 that hold just the turns and messages which the
-  chosen ones reach, and the usage of these turns. An import of the whole session later completes a husk; a husk never
-  changes a session that is there.
+  chosen ones reach, and the usage and items of these turns. An import of the whole session later completes a husk; a
+  husk never changes a session that is there.
 * An import takes a group whole or not at all, and only if every digest in it fits. A session that is there already with
   the same content is left alone; one that differs is refused and nothing is changed. So running an import again
   finishes what an interruption left.
+* Items of other programs (natives) are base64 of the bytes that were given, null where they were erased; how a store
+  packs them is not in the file. An import takes one only if it fits its digest, and its turn is a sealed one of the
+  group.
+* Version 2 had no natives. A whole session of version 2 that completes a husk leaves the husk's.
 * Version 1 had no session_facts, usage and bodies, and no ended_at, end_reason and last_message_at of heads. It is read
-  like version 2; a session that is there counts as the same if all that version 1 can say of it is.
+  like the others; a session that is there counts as the same if all that the file's version can say of it is.
 * A title, alias or id that was stored before there were limits may be longer than an index of Postgres can hold.
   Imported there it is cut, and the whole is in the session's metadata, under `cut_short`; `on_cut` hears of it.
 """

@@ -8,9 +8,11 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from typing import Any
 
-from ..core import damage
+from ..core import damage, packing
+from ..core.upkeep import records
 from ..db.engine import Row, Tx
 from ..db.queries import Q
+from ..errors import BadValue
 from . import tables
 from .tables import Table
 
@@ -50,6 +52,7 @@ class Group:
             (tables.PRUNED, self.pruned(tx)),
             (tables.FACTS, self.facts(tx)),
             (tables.USAGE, self.usage(tx)),
+            (tables.NATIVES, self.natives(tx)),
             (tables.PROMPTS, self.prompts(tx)),
             (tables.BODIES, self.bodies(tx)),
         ):
@@ -149,6 +152,16 @@ class Group:
             yield from page
             after = _usage_n(page[-1])
 
+    def natives(self, tx: Tx) -> Iterable[Row]:
+        if tx.one(Q.export_has_natives) is None:
+            return
+        for turn_id in self._turns:
+            after = -1
+            while sizes := tx.all(Q.export_native_sizes, turn=turn_id, after=after, limit=_PAGE):
+                for upto in batches(sizes):
+                    yield from map(_unpacked, records.exported_natives.all(tx, turn=turn_id, after=after, upto=upto))
+                    after = upto
+
     def prompts(self, tx: Tx) -> Iterable[Row]:
         """Those that the messages and turns before named."""
         for digest in sorted(self._prompts):
@@ -167,6 +180,16 @@ class Group:
 
     def _note_prompts(self, objects: Iterable[dict[str, Any]]) -> None:
         self._prompts |= {each[_PROMPT] for each in objects if isinstance(each.get(_PROMPT), str)}
+
+
+def _unpacked(row: records.ExportedNativeRow) -> Row:
+    """An item as it was given: how it is kept is no part of a file."""
+    try:
+        body = packing.unpacked(row.body, row.codec)
+    except BadValue as error:
+        where = f"item {damage.as_text(row.item)} of turn {row.turn_id}"
+        raise BadValue(f"{where} cannot be exported: {error}; `palaver verify` names such rows") from None
+    return tuple(body if name == "body" else getattr(row, name) for name in tables.NATIVES.names)
 
 
 def _objects(text: Any, key: str) -> list[dict[str, Any]]:

@@ -14,6 +14,7 @@ from typing import Any
 from ..aisdk import token_usage
 from ..base import exact_json
 from ..core import heads, metadata
+from ..core.read import previews
 from ..db.engine import Row, Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -58,6 +59,8 @@ class Husk(Group):
         row: dict[str, Any] = dict(self._head)
         row.update(turn_id=None, prev_turn_id=None, revision=0, event_seq=1, events_floor=0, looked_at=0)
         row.update(title=None, deleted_at=self._stamp, ended_at=None, end_reason=None)
+        if row["relation"] != "fork" or row["preview"] is None:
+            row["preview"] = previews.ever_said(tx, self.session_id)  # nothing of a husk is in a transcript
         times = (at for at in map(_created_at, self.messages(tx)) if type(at) is int)
         row["last_message_at"] = max(times, default=None)
         yield tuple(row.values())

@@ -13,7 +13,7 @@ from ..base import exact_json, ids
 from ..core import rows, session_facts
 from ..core.turn import open_turn, seal
 from ..core.upkeep import records
-from ..core.upkeep.rules import Flaw, ReflogProof, Sums, TurnProof, prompt_fits, total_tokens
+from ..core.upkeep.rules import Flaw, ReflogProof, Sums, TurnProof, native_fits, prompt_fits, total_tokens
 from ..db.engine import Tx
 from ..db.queries import Q
 from ..errors import BadValue
@@ -53,6 +53,8 @@ def check_row(table: Table, row: dict[str, Any]) -> None:
         _check_fact(row)
     elif table is tables.USAGE:
         _check_usage(row)
+    elif table is tables.NATIVES:
+        _check_native(row)
     elif table in _BODIES and not prompt_fits(row["digest"], row["body"]):
         raise BadValue(f"the {_BODIES[table]} {row['digest']!r:.64} is not what it is named by")
 
@@ -67,6 +69,17 @@ def _check_usage(row: dict[str, Any]) -> None:
     for column in ("cost_reported", "cost_computed"):
         if row[column] is not None and row[column] < 0:
             raise BadValue(f"{column} of a row of usage is negative")
+
+
+def _check_native(row: dict[str, Any]) -> None:
+    for column in ("origin", "item"):
+        if not exact_json.check_name(column, row[column]):
+            raise BadValue(f"{column} of an item is empty")
+    exact_json.check_column("file", row["file"])
+    if row["body"] is not None and not native_fits(row["digest"], row["body"]):
+        raise BadValue(
+            f"item {row['item']!r:.60} of turn {row['turn_id']!r:.60} is not what was given: its digest does not fit"
+        )
 
 
 def prove(tx: Tx, session_id: str, turns: Iterator[tuple[int, dict[str, Any]]], first: int, *, own: bool) -> None:

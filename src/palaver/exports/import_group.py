@@ -13,7 +13,7 @@ from ..base import exact_json
 from ..core.read import previews
 from ..core.upkeep import records
 from ..db.engine import Tx
-from ..db.queries import Q
+from ..db.queries import Q, Query
 from ..errors import BadValue
 from . import import_checks, tables
 from .groups import Group
@@ -79,7 +79,7 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
     if (found is None) != (mode == FRESH) or (mode == COMPLETE and not is_husk(*standing)):
         raise Rejected(arrival.first - 1, "another program changed this session in the meantime; import it again")
     if mode == COMPLETE:
-        for query in (Q.drop_head, Q.drop_reflog, Q.drop_usage, Q.drop_facts):
+        for query in (Q.drop_head, Q.drop_reflog, Q.drop_usage, Q.drop_facts, *_dropped(arrival)):
             tx.run(query, session=arrival.session_id)
     counts = {table.name: 0 for table in tables.IN_ORDER}
     added = 0
@@ -102,6 +102,11 @@ def take_entries(tx: Tx, arrival: Arrival, mode: str, *, careful: bool = False) 
     return bool(added)
 
 
+def _dropped(arrival: Arrival) -> list[Query]:
+    """Items come again with the whole session, unless it is of a version that has none."""
+    return [Q.drop_natives] if arrival.version >= tables.NATIVES.since else []
+
+
 def _derive(tx: Tx, arrival: Arrival, mode: str) -> None:
     """What follows from the rows of this session; the rest is filled in slices when all are there (see reader)."""
     tx.run(Q.import_live, session=arrival.session_id)
@@ -120,9 +125,9 @@ def _put_fresh(tx: Tx, arrival: Arrival) -> int:
         if batch and (table is not before or len(batch) >= _BATCH or size >= _BATCH_BYTES):
             added += _put_batch(tx, before, batch)
             batch, size = [], 0
-        batch.append({**row, "group": arrival.session_id})
+        batch.append(table.given(row, arrival.session_id))
         before = table
-        size += sum(len(value) for value in row.values() if type(value) is str)
+        size += sum(len(value) for value in batch[-1].values() if type(value) in (str, bytes))
     return added + (_put_batch(tx, before, batch) if batch else 0)
 
 
@@ -140,7 +145,7 @@ def _put(tx: Tx, arrival: Arrival, mode: str, number: int, table: Table, row: di
         if not tx.run(Q.complete_session, **row):
             raise Rejected(number, f"session {row['id']} was opened with another agent or at another time")
         return 1
-    if tx.run(table.put, **row, group=arrival.session_id):
+    if tx.run(table.put, **table.given(row, arrival.session_id)):
         return 1
     if mode == COMPLETE and table is tables.MESSAGES and tx.run(Q.complete_message, **row):
         return 1
@@ -198,10 +203,10 @@ def _settle_merge(tx: Tx, arrival: Arrival, revision: int | None, deleted_at: in
         why = f"session {session_id} exists and lacks rows that others in this file stand on; nothing was changed"
         raise Rejected(arrival.first - 1, why)
     for number, table, row in arrival:
-        if table in (tables.FOREIGN_IDS, tables.USAGE, *_BY_CONTENT):
+        if table in (tables.FOREIGN_IDS, *_REFUSE_OTHER, *_BY_CONTENT):
             _check(number, table, row)
-            if not tx.run(table.put, **row, group=session_id) and table is tables.USAGE:
-                _refuse_other_usage(tx, number, row)
+            if not tx.run(table.put, **table.given(row, session_id)) and table in _REFUSE_OTHER:
+                _REFUSE_OTHER[table](tx, number, row)
     usage = usage_of(Group(session_id, ()).messages(tx))
     counts = dict(zip(("input", "output", "reasoning", "cache_read", "cache_write"), usage.counts(), strict=True))
     tx.run(Q.set_rollups, session=session_id, total=usage.total, **counts)
@@ -213,6 +218,17 @@ def _refuse_other_usage(tx: Tx, number: int, row: dict[str, Any]) -> None:
     there = tx.one(Q.usage_of_session, session=row["session_id"], after=row["n"] - 1, limit=1)
     if there != tuple(row.values()):
         raise Rejected(number, f"row {row['n']} of usage is there with another content, or belongs to nothing here")
+
+
+def _refuse_other_native(tx: Tx, number: int, row: dict[str, Any]) -> None:
+    """It is there already, maybe without its bytes, which were erased; or something is wrong with it."""
+    found = records.exported_natives.all(tx, turn=row["turn_id"], after=row["seq"] - 1, upto=row["seq"])
+    if not any(all(getattr(there, name) == row[name] for name in row if name != "body") for there in found):
+        what = f"item {row['item']!r:.60} of turn {row['turn_id']!r:.60}"
+        raise Rejected(number, f"{what} is there with another content, or belongs to nothing here")
+
+
+_REFUSE_OTHER = {tables.USAGE: _refuse_other_usage, tables.NATIVES: _refuse_other_native}
 
 
 def _refuse_leftovers(tx: Tx, arrival: Arrival, counts: dict[str, int]) -> None:

@@ -12,10 +12,10 @@ from collections.abc import Iterator
 from datetime import UTC, datetime
 from typing import Any
 
-from ..aisdk.parts import is_tool
+from ..aisdk.parts import COMPACTION, is_tool
 from ..base import arguments, exact_json
 from ..core import rows
-from ..core.read import sessions, transcript
+from ..core.read import sessions, transcript, turns
 from ..core.read.transcript import Message
 from ..db.engine import Database, Tx
 from ..errors import BadValue
@@ -68,9 +68,12 @@ def _message(message: Message) -> Iterator[str]:
 
 
 def _end_of_turn(tx: Tx, turn_id: str | None) -> Iterator[str]:
-    turn = rows.turn.one(tx, turn=turn_id) if turn_id else None
-    if turn is not None and turn.status != "completed":
-        yield f"\n*This turn is {turn.status}.*\n"
+    row = rows.turn.one(tx, turn=turn_id) if turn_id else None
+    if row is not None and row.status != "completed":
+        turn = turns.info(row)
+        told = [turn.error.code, turn.error.message] if turn.error else [turn.abort_reason]
+        why = ": ".join(inline(text) for text in told if text)
+        yield f"\n*This turn is {inline(turn.status)}{': ' if why else ''}{why}.*\n"
 
 
 # ---------------------------------------------------------------- parts
@@ -94,6 +97,8 @@ def _part(text: str) -> Iterator[str]:
         yield from _tool(kind, part, exact_json.open_object(text))
     elif kind in ("file", "source-url", "source-document"):
         yield _reference(kind, part)
+    elif kind == COMPACTION and isinstance(part.get("data"), dict):
+        yield from _summary(part["data"])
     else:
         yield f"\n**{inline(kind)}**\n" + _fenced(text, "json")
 
@@ -104,8 +109,24 @@ def _tool(kind: str, part: dict[str, Any], stored: dict[str, Any]) -> Iterator[s
     for key, label in (("input", "Input"), ("output", "Output")):
         if key in part:
             yield f"\n{label}:\n" + _shown(part[key], stored[key])
+    yield from _verdict(part.get("approval"))
     if "errorText" in part:
         yield "\n**Error:**\n" + _fenced(str(part["errorText"]))
+
+
+def _verdict(approval: Any) -> Iterator[str]:
+    """What a person said to a call, and why."""
+    said = approval.get("approved") if isinstance(approval, dict) else None
+    if type(said) is bool:
+        reason = inline(str(approval.get("reason") or ""))
+        yield f"\n**{'Approved' if said else 'Denied'}**{': ' if reason else ''}{reason}\n"
+
+
+def _summary(data: dict[str, Any]) -> Iterator[str]:
+    """What stands for the turns before it. Ids are for programs: the other exports have them."""
+    number = data.get("turns_summarized")
+    of = f" of {number:,} turn{'' if number == 1 else 's'}" if type(number) is int else ""
+    yield f"\n**Summary{of}**\n\n" + prose(str(data.get("summary") or ""))
 
 
 def _shown(value: Any, stored: Any) -> str:

@@ -2,7 +2,7 @@
 
 The columns are those of the schema, in its order. What one may hold follows from its type and its name. Kinds: text,
 int, count (a number that goes up: 0 to 2⁵³), real, json (any JSON text), object (JSON text of an object), salt (16
-bytes) and hash (32 bytes), both as hex, null (always null).
+bytes) and hash (32 bytes), both as hex, bytes (any, as base64), null (always null).
 
 What follows from other rows is no part of an export: an import works it out again. A version of the format may add
 tables and columns, and takes none away; so one description serves them all, and says what came when.
@@ -12,6 +12,7 @@ from __future__ import annotations
 
 import math
 import re
+from base64 import b64decode, b64encode
 from collections.abc import Callable, Collection, Iterable
 from operator import itemgetter
 from typing import Any, NamedTuple
@@ -19,7 +20,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ..base import exact_json
-from ..core import damage
+from ..core import damage, packing
 from ..core.facts import COLUMNS
 from ..db import schema
 from ..db.engine import Row
@@ -27,12 +28,17 @@ from ..db.queries import Q, Query
 from ..errors import BadValue
 from ..model import MOST
 
-VERSION = 2  # of the format: what is written; every one before is read, too
+VERSION = 3  # of the format: what is written; every one before is read, too
 
 _encode = msgspec.json.encode
 _raw = msgspec.json.Decoder(msgspec.Raw).decode
 _HEX = {"salt": re.compile("[0-9a-f]{32}"), "hash": re.compile("[0-9a-f]{64}")}
 _INT64 = 2**63
+_SAID: dict[str, Callable[[bytes], str]] = {
+    "salt": bytes.hex,
+    "hash": bytes.hex,
+    "bytes": lambda value: b64encode(value).decode(),
+}
 _KINDS = {"TEXT": "text", "INTEGER": "int", "REAL": "real", "BLOB": "hash"}
 _OBJECTS = ("metadata_json", "data_json", "facts_json")
 
@@ -52,7 +58,8 @@ class Shape(NamedTuple):
 
 class Table:
     """One table. `kinds` are those of columns whose type and name do not say it, `without` what means nothing
-    elsewhere; the table is there from version `since` on, its columns `later` from version 2."""
+    elsewhere; the table is there from version `since` on, its columns `later` from version 2. `packed`: the store
+    keeps its `body` packed, which is nobody else's business."""
 
     def __init__(
         self,
@@ -65,24 +72,27 @@ class Table:
         without: Collection[str] = (),
         since: int = 1,
         later: Collection[str] = (),
+        packed: bool = False,
     ) -> None:
         self.name = name
         self.put = put
         self.home = home  # the column that must name the group's session
+        self._is_packed = packed
         known = dict.fromkeys(counts.split(), "count") | (kinds or {})
         self.columns = [
             _column(c, known.get(c.name)) for c in schema.current().tables[name].columns if c.name not in without
         ]
         self.names = [column.name for column in self.columns]
         self.since = since
-        self._shapes = {1: _shape(c for c in self.columns if c.name not in later), 2: _shape(self.columns)}
-        self._not_plain = [column for column in self.columns if column.kind in ("real", *_HEX)]
+        whole = _shape(self.columns)
+        self._shapes = {1: _shape(c for c in self.columns if c.name not in later), 2: whole, 3: whole}
+        self._not_plain = [column for column in self.columns if column.kind in ("real", "bytes", *_HEX)]
 
     def line(self, row: Row, version: int = VERSION) -> bytes:
         """A stored row as a line of the file, of which an older one does not know the last columns."""
         columns, keys = self._shapes[version]
         values = [
-            v.hex() if type(v) is bytes and column.kind in _HEX else v
+            _SAID[column.kind](v) if type(v) is bytes and column.kind in _SAID else v
             for v, column in zip(row[: len(columns)] if version < VERSION else row, columns, strict=True)
         ]
         for value, column in zip(values, columns, strict=True):
@@ -98,6 +108,13 @@ class Table:
     def names_in(self, version: int) -> list[str]:
         """Its columns in a version of the format."""
         return [column.name for column in self._shapes[version].columns]
+
+    def given(self, row: dict[str, Any], session_id: str) -> dict[str, Any]:
+        """What `put` takes of a row of this session's group."""
+        if not self._is_packed or row["body"] is None:
+            return {**row, "group": session_id, "codec": None}
+        body, codec = packing.packed(row["body"])
+        return {**row, "group": session_id, "body": body, "codec": codec}
 
     def value(self, *names: str) -> Callable[[Row], Any]:
         """What takes this column out of a stored row; of several, a tuple."""
@@ -217,6 +234,16 @@ def _hex(column: Column, value: Any) -> bytes:
     return bytes.fromhex(value)
 
 
+def _bytes(column: Column, value: Any) -> bytes:
+    try:
+        found = b64decode(value, validate=True) if type(value) is str else None
+    except ValueError:
+        found = None
+    if found is None or b64encode(found).decode() != value:  # there is one way to write them
+        raise _wrong(column, "is bytes as base64")
+    return found
+
+
 def _null(column: Column, value: Any) -> None:
     raise _wrong(column, f"is null in an export, not {_named(value)}")
 
@@ -234,6 +261,7 @@ _CHECKS: dict[str, Callable[[Column, Any], Any]] = {
     "object": _object,
     "salt": _hex,
     "hash": _hex,
+    "bytes": _bytes,
     "null": _null,
 }
 
@@ -267,12 +295,22 @@ DELIVERIES = Table("deliveries", Q.import_delivery, "session_id")
 PRUNED = Table("pruned", Q.import_pruned, "session_id")
 FACTS = Table("session_facts", Q.import_fact, "session_id", since=2)
 USAGE = Table("usage", Q.import_usage, "session_id", counts="n input output reasoning cache_read cache_write", since=2)
+NATIVES = Table(
+    "natives",
+    Q.import_native,
+    "session_id",
+    counts="seq",
+    kinds={"body": "bytes"},
+    without=("codec",),
+    since=3,
+    packed=True,
+)
 PROMPTS = Table("system_prompts", Q.import_prompt)
 BODIES = Table("bodies", Q.import_body, kinds={"body": "json"}, since=2)
 
 IN_ORDER = [
     SESSIONS, HEADS, REFLOG, TURNS, ENTRIES, MESSAGES, PARTS, EVENTS, COPIES, ALIASES, FOREIGN_IDS,
-    QUEUE, DELIVERIES, PRUNED, FACTS, USAGE, PROMPTS, BODIES,
+    QUEUE, DELIVERIES, PRUNED, FACTS, USAGE, NATIVES, PROMPTS, BODIES,
 ]  # fmt: skip
 BY_NAME = {table.name: table for table in IN_ORDER}
 RANK = {table.name: place for place, table in enumerate(IN_ORDER)}

@@ -9,7 +9,7 @@ from typing import Any
 from ..aisdk import token_usage
 from ..base import arguments, exact_json, ids
 from ..base.exact_json import check_column, check_name
-from ..core import counting, model_ref
+from ..core import counting, model_ref, packing
 from ..core.facts import TurnFacts
 from ..core.read import natives
 from ..core.read.natives import Key
@@ -25,7 +25,6 @@ from ..model import SEALED, Usage
 from .values import GraftItem, GraftTurn, GraftUsage, Native
 
 EARLIEST, LATEST = 0, 16_725_225_600_000  # 1970 and 2500
-_LARGE = 256  # bytes from which an item may get smaller
 _OURS = frozenset(TurnFacts.__annotations__)  # facts that come by their own way
 
 
@@ -51,33 +50,15 @@ def _bytes(item: GraftItem) -> bytes:
 def native(item: GraftItem, key: Key) -> NewNative:
     check_column("file", item.file)
     place = None if item.place is None else arguments.whole("place", item.place)
-    packed = _packed(item.body) if len(item.body) >= _LARGE else item.body
-    if len(packed) < len(item.body):
-        return NewNative(key, packed, "zstd", item.file, place)
-    return NewNative(key, item.body, None, item.file, place)
-
-
-def _packed(body: bytes) -> bytes:
-    import zstandard
-
-    return zstandard.compress(body, 3)
-
-
-def unpacked(body: bytes | None, codec: str | None) -> bytes | None:
-    """An item as it was given."""
-    if body is None or codec is None:
-        return body
-    if codec != "zstd":
-        raise BadValue(f"an item is kept as {codec!r:.40}, which this version cannot read")
-    import zstandard
-
-    return zstandard.decompress(body)
+    return NewNative(key, *packing.packed(item.body), item.file, place)
 
 
 def natives_of(tx: Tx, turn_id: str) -> list[Native]:
     found = natives.of_turn(tx, turn_id)
     return [
-        Native(row.turn_id, row.origin, row.item, row.digest, unpacked(row.body, row.codec), row.file, row.place)
+        Native(
+            row.turn_id, row.origin, row.item, row.digest, packing.unpacked(row.body, row.codec), row.file, row.place
+        )
         for row in found
     ]
 

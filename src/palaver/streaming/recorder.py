@@ -342,7 +342,7 @@ class Recorder:
     def _store(self, items: list[Item], touched: list[int | None]) -> None:
         self._writer.dirty.update(i for i in touched if i is not None)
         waits = items[-1].chunk["type"] == "finish" and bool(self.state.fold.unresolved())
-        hard = waits or any(parsed["type"] == "finish-step" or is_result(parsed) for parsed, _ in items)
+        hard = waits or self.is_boundary(items)
         with self._db.write(hard=hard) as tx:
             written = self._writer.write_rows(tx, items, touched, everything=hard or not self._policy.at_once)
             if waits:
@@ -350,6 +350,10 @@ class Recorder:
         self._writer.saved(written)
         if self.state.status == "waiting":
             self.state.fence += 1  # only now is it so
+
+    def is_boundary(self, items: list[Item]) -> bool:
+        """Whether these chunks, and all before them, survive a crash of the server once they are stored."""
+        return any(parsed["type"] == "finish-step" or is_result(parsed) for parsed, _ in items)
 
     @contextmanager
     def writing(self, *, hard: bool = False) -> Iterator[tuple[Tx, ChunkWriter]]:
@@ -413,6 +417,7 @@ class Recorder:
 
 
 def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:
+    chunks.refuse_foreign(chunk["type"])
     if chunk["type"] == COMPACTION:
         raise BadValue("data-compaction parts are written by compact(), not by hand")
     given = chunk.get("messageMetadata")

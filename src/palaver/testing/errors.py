@@ -75,6 +75,26 @@ BAD_MESSAGES: list[Any] = [
 
 
 class Errors(Group):
+    def test_an_error_says_what_is_not_there(self, store: Store, session: Session) -> None:
+        other = store.sessions.create("another")
+        ask(other)
+        sentences: dict[str, Callable[[], object]] = {
+            f"session {session.id} has no alias 'nope'; nothing was taken away": lambda: session.unalias("nope"),
+            f"nothing was said in session {session.id} yet: there is no answer to give again": session.regenerate,
+            f"session {session.id} did not exist yet at 0; it was made later": lambda: session.at(0),
+            f"turn {other.path()[0].id!r} is not a sealed turn of session {session.id}; tree() has those that are": (
+                lambda: session.move(other.path()[0].id, expected=0)
+            ),
+        }
+        for sentence, wrong in sentences.items():
+            with refused(session, NotFound) as caught:
+                wrong()
+            assert str(caught.value) == sentence
+
+    def test_the_options_there_are_are_all_named(self, session: Session) -> None:
+        with pytest.raises(TypeError, match="there are account, facts, model"):
+            session.update(prjct="x")  # type: ignore[call-arg]
+
     # ------------------------------------------------------------ messages
 
     @pytest.mark.parametrize("message", BAD_MESSAGES, ids=short)

@@ -355,5 +355,5 @@ class Grafts(Group):
 def refused(store: Store, given: GraftSession | list[GraftSession]) -> GraftReport:
     with pytest.raises(GraftRefused) as told:
         store.graft(given)
-    report: GraftReport = told.value.report
-    return report
+    assert isinstance(told.value.report, GraftReport)
+    return told.value.report

@@ -272,6 +272,33 @@ class Hands(Group):
         with pytest.raises(TurnSealed, match=turn.id):
             call.output("rain")
 
+    def test_a_call_and_a_message_show_what_they_are(self, session: Session) -> None:
+        with session.turn("Run it.") as turn:
+            call = turn.tool("run", {"a": 1}, id="c1")
+            assert repr(call) == "<ToolCall run c1: {'a': 1}>"
+            call.ask()
+        session.resolve("c1", approved=False)
+        assert repr(session.resume(turn.id).calls()[0]) == "<ToolCall run c1: {'a': 1}, denied>"
+        [said, _] = session.transcript()
+        assert repr(said) == f"<StoredMessage {said.id} user, 1 part>"
+
+    def test_usage_that_is_not_told_yet_is_no_usage(self, session: Session) -> None:
+        with session.turn("Hello?") as turn:
+            turn.usage(None)
+            turn.usage(None, key="r1")
+            turn.usage({"input_tokens": 3, "output_tokens": 4}, key="r1")
+        assert [entry.usage for entry in session.usage()] == [palaver.Usage(input=3, output=4)]
+
+    def test_two_calls_of_a_turn_have_two_ids(self, session: Session) -> None:
+        with session.turn("Run it.") as turn:
+            turn.tool("run", {}, id="c1").output(1)
+            with pytest.raises(palaver.BadValue):
+                turn.tool("run", {}, id="c1")
+            turn.step()
+            with pytest.raises(palaver.BadValue):
+                turn.tool("run", {}, id="c1")
+        assert [part["type"] for part in session.messages()[1]["parts"]].count("tool-run") == 1
+
     def test_an_exception_aborts_with_what_was_said(self, session: Session) -> None:
         with pytest.raises(ZeroDivisionError), session.turn("Hello?") as turn:
             turn.text("Go")

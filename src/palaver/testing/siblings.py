@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import palaver
-from palaver import HeadConflict, Session
+from palaver import HeadConflict, Session, Store
 
 from .group import Group
 from .helpers import ask, assistant, ids_of, refused, say, texts, user
@@ -52,6 +52,24 @@ class Siblings(Group):
         with session.regenerate("a-1") as turn:
             say(turn, "another a1")
         assert texts(session) == ["q1", "another a1"]
+
+    def test_the_preview_is_that_of_the_edited_question(self, store: Store, session: Session) -> None:
+        ask(session, "first")
+        ask(session, "and then")
+        session.edit(session.messages()[0]["id"], "second").seal()
+        assert (session.info.preview, store.verify()) == ("second", [])
+        session.undo()
+        assert (session.info.preview, store.verify()) == ("first", [])
+        session.redo()
+        assert (session.info.preview, store.verify()) == ("second", [])
+
+    def test_the_preview_of_an_edit_that_lost_the_race_is_not_kept(self, store: Store, session: Session) -> None:
+        ask(session, "first")
+        late = session.edit(session.messages()[0]["id"], "second")
+        session.undo()
+        with pytest.raises(palaver.HeadConflict):
+            late.seal()
+        assert (session.info.preview, store.verify()) == ("first", [])
 
     def test_regenerate_in_a_fork_leaves_the_original_alone(self, session: Session) -> None:
         ask(session, "Hello?", "Hi.")

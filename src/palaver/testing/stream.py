@@ -134,6 +134,19 @@ class Stream(Group):
         assert session.path()[-1].unknown_chunks == frames
         assert [part["type"] for part in session.messages()[-1]["parts"]] == ["step-start", "text"]
 
+    @pytest.mark.parametrize(
+        "kind", ["text_delta", "textDelta", "content_block_delta", "message_start", "response.output_text.delta"]
+    )
+    def test_a_chunk_of_another_stream_is_refused(self, session: Session, kind: str) -> None:
+        turn = session.turn("Hello?")
+        with refused(session, ChunkError) as caught:
+            turn.write({"type": kind, "id": "t", "delta": "hi"})
+        assert kind in str(caught.value)
+        with refused(session, ChunkError):
+            turn.append([{"type": "start-step"}, {"type": kind, "id": "t", "delta": "hi"}])
+        turn.seal()
+        assert texts(session) == ["Hello?"]
+
     def test_a_turn_that_waited_keeps_the_unknown_chunks_of_before_and_after(self, session: Session) -> None:
         with session.turn("go") as turn:
             turn.write({"type": "media-frame", "n": 1})

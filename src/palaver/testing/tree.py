@@ -120,6 +120,20 @@ class Tree(Group):
         after = (session.messages_json(), session.revision, session.path(), session.history(), session.info.usage)
         assert after == before
 
+    def test_a_fork_is_made_at_a_place_of_its_own_session(self, store: Store, session: Session) -> None:
+        ask(session, "one")
+        other = store.sessions.create("another")
+        ask(other, "two")
+        with refused(session, palaver.MessageNotFound):
+            session.fork(at=other.messages()[1]["id"])
+        with refused(session, palaver.TurnNotFound):
+            session.fork(at=other.path()[0])
+        fork = session.fork()
+        ask(fork, "three")
+        assert texts(fork.fork(at=session.messages()[0]["id"])) == ["one"]
+        with refused(session, palaver.TurnNotFound):
+            session.fork(at=fork.path()[-1])
+
     @pytest.mark.parametrize("place", ["trn_nobody", "msg_nobody", "nobody", ""])
     def test_a_fork_needs_a_place_that_is_there(self, session: Session, place: str) -> None:
         ask(session)

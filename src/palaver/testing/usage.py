@@ -15,6 +15,14 @@ from .helpers import ask, assistant, refused, say, user
 
 
 class Usages(Group):
+    def test_the_costs_of_a_turn_are_those_of_its_responses(self, store: Store, session: Session) -> None:
+        with session.turn("How much?") as turn:
+            for cost in (0.1, 0.2, 1e-7):
+                turn.usage(input=1, cost_usd=cost)
+            turn.usage(output=1)
+        assert [entry.cost_reported for entry in session.usage()] == [0.1, 0.2, 1e-7, None]
+        assert store.verify() == []
+
     # ------------------------------------------------------------ told by turn.usage
 
     def test_usage_adds_up_in_turn_message_and_session(self, session: Session) -> None:

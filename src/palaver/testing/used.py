@@ -149,9 +149,15 @@ class Used(Group):
     # ------------------------------------------------------------ ended
 
     def test_a_session_ends_and_is_reopened(self, session: Session) -> None:
+        with refused(session, palaver.BadValue):
+            session.end("")
         session.end("done")
         info = session.info
         assert (info.end_reason, info.ended_at is not None) == ("done", True)
+        session.end("done")
+        with refused(session, palaver.Refused):
+            session.end("again")
+        assert (session.info.end_reason, session.info.ended_at) == ("done", info.ended_at)
         ask(session)  # it can go on all the same
         session.reopen()
         assert (session.info.ended_at, session.info.end_reason) == (None, None)

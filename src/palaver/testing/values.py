@@ -13,7 +13,7 @@ import palaver
 from palaver import Raw, Session, Store
 
 from .group import Group
-from .helpers import answer, leave_waiting, say, texts, user
+from .helpers import answer, ask, leave_waiting, refused, say, texts, user
 
 SEED = 20_240_611
 
@@ -103,6 +103,17 @@ def joined(value: Any) -> Any:
 
 
 class Values(Group):
+    def test_an_empty_text_is_no_message(self, session: Session) -> None:
+        ask(session, "one")
+        said = session.messages()[0]["id"]
+        for given in (session.turn, session.commit, session.enqueue, lambda text: session.edit(said, text)):
+            with refused(session, palaver.BadValue):
+                given("")
+        with refused(session, palaver.BadValue):
+            session.commit(["two", ""])
+        assert session.commit(None).status == "completed"
+        assert texts(session)[0] == "one" and len(session.path()) == 2
+
     # ------------------------------------------------------------ JSON text keeps its bytes
 
     @pytest.mark.parametrize("text", VERBATIM)
@@ -184,7 +195,7 @@ class Values(Group):
         assert texts(session)[1] == "a😀b"
         assert "😀" in json.loads(session.messages_json())[1]["parts"][0]["text"]
 
-    @pytest.mark.parametrize("text", ["", " ", "\x00", "\r\n", "\ud800", "‮rtl", "é" * 100_000], ids=short)
+    @pytest.mark.parametrize("text", [" ", "\x00", "\r\n", "\ud800", "‮rtl", "é" * 100_000], ids=short)
     def test_any_text_may_be_said(self, session: Session, text: str) -> None:
         with session.turn(text) as turn:
             turn.append([{"type": "text-start", "id": "t"}, {"type": "text-delta", "id": "t", "delta": text}])

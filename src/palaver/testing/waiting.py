@@ -23,6 +23,17 @@ def ask_approval(session: Session) -> Turn:
     return turn
 
 
+def end_of(session: Session, turn: Turn, how: str) -> None:
+    """End a turn that waits, in one of the ways there are."""
+    if how == "stop":
+        session.stop(turn.id)
+    elif how == "move on":
+        ask(session, "Never mind.")
+    else:
+        resumed = session.resume(turn.id)
+        {"seal": resumed.seal, "abort": resumed.abort, "fail": lambda: resumed.fail("overloaded")}[how]()
+
+
 class Waiting(Group):
     # ------------------------------------------------------------ how a turn comes to wait
 
@@ -154,6 +165,39 @@ class Waiting(Group):
             resumed.write({"type": "tool-output-denied", "toolCallId": "c1"})
         assert (resumed.status, tool_part(session)["state"]) == ("completed", "output-denied")
 
+    @pytest.mark.parametrize("how", ["seal", "abort", "fail", "stop", "move on"])
+    def test_a_no_stays_in_the_record_with_its_reason(self, session: Session, how: str) -> None:
+        turn = ask_approval(session)
+        session.resolve("c1", approved=False, reason="never")
+        end_of(session, turn, how)
+        assert (tool_part(session)["state"], "errorText" in tool_part(session)) == ("output-denied", False)
+        assert tool_part(session)["approval"] == {"id": "ok-1", "approved": False, "reason": "never"}
+        [told] = [each["content"] for each in session.model_messages() if each["role"] == "tool"]
+        assert [each["output"] for each in told if "output" in each] == [{"type": "error-text", "value": "never"}]
+
+    @pytest.mark.parametrize("how", ["seal", "abort", "fail", "stop", "move on"])
+    def test_a_yes_whose_call_never_ran_stays_beside_the_interruption(self, session: Session, how: str) -> None:
+        turn = ask_approval(session)
+        session.resolve("c1", approved=True, reason="go on")
+        end_of(session, turn, how)
+        assert (tool_part(session)["state"], tool_part(session)["errorText"]) == ("output-error", "interrupted")
+        assert tool_part(session)["approval"] == {"id": "ok-1", "approved": True, "reason": "go on"}
+
+    def test_a_denied_call_has_no_output(self, session: Session) -> None:
+        turn = ask_approval(session)
+        session.resolve("c1", approved=False)
+        with refused(session, palaver.ChunkError):
+            session.resolve("c1", output="deleted")
+        resumed = session.resume(turn.id)
+        with refused(session, palaver.ChunkError):
+            resumed.resolve("c1", output="deleted")
+        [call] = resumed.calls()
+        with refused(session, Refused):
+            call.output("deleted")
+        call.deny()
+        resumed.seal()
+        assert tool_part(session)["state"] == "output-denied"
+
     def test_a_repeated_call_id_is_resolved_in_its_last_step(self, session: Session) -> None:
         with session.turn("Run it twice.") as turn:
             call(turn)
@@ -243,10 +287,11 @@ class Waiting(Group):
         assert session.info.usage == palaver.Usage(input=10)
 
     def test_a_late_answer_to_nothing_leaves_nothing(self, session: Session) -> None:
-        silent, answered = session.turn("Hello?"), ask(session.fork())
+        fork = session.fork()
+        silent, answered = session.turn("Hello?"), ask(fork)
         silent.seal()
         with refused(session, palaver.PalaverError):
             silent.resolve("c1", output=1)
-        home = session.fork(at=answered.id)
+        home = fork.fork(at=answered.id)
         with refused(home, palaver.PalaverError):
             answered.resolve("nobody", output=1)

@@ -3,19 +3,19 @@
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable
-from typing import Any
+from collections.abc import Callable, Sequence
 
 import click
 
 from palaver import Session, SessionInfo
 
 from .. import resolve
+from ..asking import ask
 from ..command import Call, SessionName, command
 from ..exits import USAGE, Stop
 from ..ui.format import count, moment, short
-from ..ui.screen import Screen
-from ..values import session_json
+from ..ui.screen import Screen, say_aside
+from ..values import session_json, sessions_json
 
 KEYS = {"sessions[]": "Session, as each is now"}
 
@@ -29,10 +29,13 @@ def archive(call: Call, sessions: tuple[str, ...], undo: bool) -> None:
     `palaver ls --all` still shows them. Turns already open may finish."""
     store = call.store()
     found = _each_once([resolve.session(store, name) for name in sessions])
+    done = [one for one in found if (one.info.archived_at is None) == undo]
+    for one in done:
+        say_aside(f"{short(one.id)} is {'not archived' if undo else 'archived already'}", json=call.json)
     if undo:
-        _do(call, found, Session.unarchive, "brought back")
+        _do(call, found, Session.unarchive, "brought back", but=done)
     else:
-        _do(call, found, Session.archive, "archived")
+        _do(call, found, Session.archive, "archived", but=done)
 
 
 @command(
@@ -71,9 +74,10 @@ def _refuse_unclear(sessions: tuple[str, ...], undo: bool, listing: bool) -> Non
 
 
 def _list(call: Call) -> None:
-    found = list(call.store(readonly=True).sessions.list(deleted=True, limit=500))
+    store = call.store(readonly=True)
+    found = list(store.sessions.list(deleted=True, limit=500))
     if call.json:
-        call.screen.json({"sessions": [session_json(one) for one in found]})
+        call.screen.json({"sessions": sessions_json(store, found)})
         return
     screen = call.screen
     for one in found:
@@ -98,7 +102,7 @@ def _ask(found: list[Session]) -> None:
         label = screen.sanitized(_label(info))
         screen.line(f"{screen.sanitized(info.id)} {count(info.messages, 'message')} ", (label, "bold"))
     screen.out.flush()
-    click.confirm(f"Delete {count(len(found), 'session')}?", abort=True, err=True)
+    ask(f"Delete {count(len(found), 'session')}?", otherwise="nothing was deleted")
 
 
 def _each_once(found: list[Session]) -> list[Session]:
@@ -106,18 +110,24 @@ def _each_once(found: list[Session]) -> list[Session]:
     return list({one.id: one for one in found}.values())
 
 
-def _do(call: Call, found: list[Session], act: Callable[[Session], object], did: str) -> None:
-    """Act on each. If one of them refuses, it is still said what was done before."""
+def _do(
+    call: Call, found: list[Session], act: Callable[[Session], object], did: str, but: Sequence[Session] = ()
+) -> None:
+    """Act on each `but` some, that are so already. If one refuses, it is still said what was done before."""
     done: list[Session] = []
     try:
         for one in found:
-            act(one)
+            if one not in but:
+                act(one)
             done.append(one)
     finally:
-        if done:
-            _report(call, done, did)
+        _report(call, done, did, but)
 
 
-def _report(call: Call, found: list[Session], did: str) -> None:
-    shown: dict[str, Any] = {"sessions": [session_json(one.info) for one in found]}
-    call.done(shown, f"{did} {', '.join(short(one.id) for one in found)}")
+def _report(call: Call, found: list[Session], did: str, but: Sequence[Session]) -> None:
+    if call.json and found:
+        call.screen.json({"sessions": [session_json(one) for one in found]})
+        return
+    named = [short(one.id) for one in found if one not in but]
+    if named:
+        call.screen.say(call.screen.sanitized(f"{did} {', '.join(named)}"))

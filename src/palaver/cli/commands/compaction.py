@@ -42,9 +42,7 @@ def compact(call: Call, session: str, summary: str, keep_from: str | None, keep:
         where = said[-keep:][0] if said else None
     with resolve.saying_what_was_looked_for(found, keep_from):
         turn = found.compact(summary, keep_from=where, trigger="manual")
-    call.done(
-        {"session": session_json(found.info), "turn_id": turn.id}, f"compacted {short(found.id)} in turn {turn.id}"
-    )
+    call.done({"session": session_json(found), "turn_id": turn.id}, f"compacted {short(found.id)} in turn {turn.id}")
 
 
 @command(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sys
 from typing import Any
 
@@ -24,7 +25,7 @@ from ..wording import worded
     "copy",
     examples=["palaver copy talks.db postgresql://db.example/talks#acme", "palaver copy $URL#acme mine.db 9fK2xQ"],
     keys={
-        "source": "where it was copied from, without passwords",
+        "source": "where it was copied from: a path, or an address without passwords",
         "target": "where it was copied to",
         "sessions": "sessions that were compared at the end",
         "copied": "sessions that went in",
@@ -59,8 +60,8 @@ def copy(call: Call, source: str, target: str, sessions: tuple[str, ...]) -> int
     for one in () if call.json else cut:
         _print("cut", one)
     value = {
-        "source": here.path,
-        "target": there.path,
+        "source": _address(here),
+        "target": _address(there),
         "sessions": report.sessions,
         "copied": report.copied,
         "already_there": report.already_there,
@@ -82,6 +83,11 @@ def _target(call: Call, given: str, source: Store) -> Store:
         return opened
     opened.close()
     return call.open(url, space, create=True, events=keeps)
+
+
+def _address(store: Store) -> str:
+    """As a command takes it: a space of a server stands behind a #."""
+    return re.sub(r"^(postgres\S*://.*) \((.*)\)$", r"\1#\2", store.path)
 
 
 def _print(word: str, told: dict[str, Any]) -> None:

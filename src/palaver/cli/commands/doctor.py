@@ -5,7 +5,6 @@ It looks from outside first (so it can also say why a store does not open), then
 
 from __future__ import annotations
 
-import os
 import platform
 from collections.abc import Iterator
 
@@ -55,8 +54,10 @@ def doctor(call: Call) -> int:
 
 
 def _file(call: Call, path: str) -> Iterator[Finding]:
-    yield from doctor_file.outside(path)
-    if os.path.exists(path):
+    last = None
+    for last in doctor_file.outside(path):
+        yield last
+    if last is not None and last.check != "file":
         yield from doctor_file.inside(call.store(readonly=True))
 
 

@@ -12,6 +12,7 @@ from palaver.db.sqlite import filesystem, owner_files
 from palaver.db.sqlite.lock_table import holder
 
 from ..ui.format import count, size
+from ..whole_file import is_database
 from .doctor_store import Finding, counted, loose, open_turns, set_aside, value_of
 
 _BIG_WAL = 256 * 1024 * 1024
@@ -23,12 +24,25 @@ def outside(path: str) -> Iterator[Finding]:
     if not os.path.exists(path):
         yield Finding("file", f"there is no store at {path}", "record something, or name another with --store")
         return
+    no_store = _no_store(path)
+    if no_store:
+        yield Finding("file", f"{path} is {no_store}, and no store", "name the file of a store with --store")
+        return
     yield Finding("file", f"{path}, {size(os.stat(path).st_size)}")
     yield from _permissions(path, folder)
     yield from _hard_links(path)
     yield _filesystem(folder)
     yield _wal(path)
     yield _locks(path)
+
+
+def _no_store(path: str) -> str:
+    """What it is instead; nothing, if it may be a store. Of what is none, no advice would be good."""
+    if not os.path.isfile(path):
+        return "a directory" if os.path.isdir(path) else "a device, a pipe or a socket"
+    if os.access(path, os.R_OK) and os.stat(path).st_size and not is_database(path):
+        return "no SQLite database"
+    return ""
 
 
 def _permissions(path: str, folder: str) -> Iterator[Finding]:

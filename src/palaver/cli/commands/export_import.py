@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 import sys
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, BinaryIO, NamedTuple
 
 import click
@@ -16,9 +16,12 @@ from .. import resolve
 from ..command import Call, SessionName, command
 from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import count, size
+from ..ui.pager import paged
 from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
+from ..whole_file import whole_file
 from ..wording import worded
+from . import import_from
 
 FORMATS = ("jsonl", "json", "markdown")
 
@@ -46,7 +49,12 @@ class Target(NamedTuple):
     },
 )
 @click.argument("sessions", nargs=-1, type=SessionName())
-@click.option("-o", "--output", metavar="FILE", help="Write there; it appears when it is whole. Default: stdout.")
+@click.option(
+    "-o",
+    "--output",
+    metavar="FILE",
+    help="Write there; it appears when it is whole, and never over a store or another database. Default: stdout.",
+)
 @click.option(
     "--format",
     "shape",
@@ -67,7 +75,7 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
     if output is None:
         return _to_stdout(call, store, chosen, shape)
     broken: list[Any] = []
-    with _whole_file(output) as out, TransferProgress() as progress:
+    with whole_file(output) as out, TransferProgress() as progress:
         _write(store, out, chosen, shape, progress, broken)
     length = os.stat(output).st_size
     value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
@@ -87,6 +95,8 @@ def _target(store: Store, name: str, shape: str) -> Target:
 def _to_stdout(call: Call, store: Store, chosen: list[Target] | None, shape: str) -> int:
     if call.json:
         raise Stop(USAGE, "--json needs -o FILE: stdout is the export", "Usage")
+    if call.screen.tty and shape == "markdown":
+        return _to_terminal(call, store, chosen)
     if call.screen.tty:
         raise Stop(USAGE, "an export is not for a terminal: name a file with -o, or pipe it", "Usage")
     sys.stdout.flush()
@@ -96,6 +106,17 @@ def _to_stdout(call: Call, store: Store, chosen: list[Target] | None, shape: str
     sys.stdout.buffer.flush()
     _report_broken(call, broken)
     return PROBLEMS if broken else OK
+
+
+def _to_terminal(call: Call, store: Store, chosen: list[Target] | None) -> int:
+    """A page for people, to be looked at."""
+    from palaver import exports
+
+    with paged(call.screen) as screen:
+        for number, one in enumerate(chosen or _everything(store)):
+            screen.out.write("\n" if number else "")
+            screen.out.writelines(exports.markdown(store.db, one.session_id, one.turn_id))
+    return OK
 
 
 def _report_broken(call: Call, broken: list[Any]) -> list[dict[str, Any]]:
@@ -131,44 +152,16 @@ def _everything(store: Store) -> Iterator[Target]:
         yield Target(info.id, None)
 
 
-def _opened(path: str) -> BinaryIO:
-    try:
-        return open(path, "wb")
-    except OSError as error:
-        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
-
-
-@contextmanager
-def _whole_file(path: str) -> Iterator[BinaryIO]:
-    """A private file that appears under its name only when it is complete. A device or a pipe is written to as it is:
-    to put a file in its place would take it away from everybody."""
-    if os.path.exists(path) and not os.path.isfile(path):
-        with _opened(path) as out:
-            yield out
-        return
-    part = f"{path}.{os.getpid()}.part"
-    try:
-        fd = os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600)
-    except OSError as error:
-        raise Stop(USAGE, f"cannot write {path}: {error.strerror}", "Usage") from None
-    try:
-        with open(fd, "wb") as out:
-            yield out
-            out.flush()
-            os.fsync(out.fileno())
-        os.replace(part, path)
-    except BaseException:
-        with suppress(OSError):
-            os.unlink(part)
-        raise
-
-
 # ---------------------------------------------------------------- import
 
 
 @command(
     "import",
-    examples=["palaver import talks.jsonl", "ssh host palaver export | palaver import -"],
+    examples=[
+        "palaver import talks.jsonl",
+        "ssh host palaver export | palaver import -",
+        "palaver import --from openai chat.json --id chat-42",
+    ],
     keys={
         "imported": "sessions taken in",
         "already_there": "sessions that were there with the same content",
@@ -179,15 +172,45 @@ def _whole_file(path: str) -> Iterator[BinaryIO]:
         "  session": "the session, or null",
         "  why": "a sentence",
         "cut[]": "texts that the store cannot hold whole: session and why",
+        "session": "with --from: the session that took it in; null: an export",
+        "turns": "with --from: new turns",
+        "items": "with --from: new items of the file",
+        "known": "with --from: items that were there",
+        "beside": "with --from: new turns kept beside, because the session went on here",
+        "homeless": "with --from: things that no message has a place for, kept as they came",
     },
 )
 @click.argument("file", metavar="FILE|-")
-def import_(call: Call, file: str) -> int:
-    """Read an export into the store.
+@click.option(
+    "--from",
+    "format",
+    type=click.Choice(import_from.FORMATS),
+    help="A conversation instead of an export: UIMessages, or messages of that API, as JSON or JSON Lines.",
+)
+@click.option(
+    "--id", "name", metavar="NAME", help="With --from: which conversation it is; the same again adds what is new."
+)
+@click.option("--new", "is_new", is_flag=True, help="With --from: a new session, whatever came in before.")
+@click.option("--agent", metavar="NAME", help="With --from: who answers in it.")
+@click.option("--title", metavar="TITLE", help="With --from: what to call it.")
+def import_(
+    call: Call, file: str, format: str | None, name: str | None, is_new: bool, agent: str | None, title: str | None
+) -> int:
+    """Read an export into the store, or a conversation of a model API.
 
     A session comes in whole or not at all; what is there already stays as it is. Run it again after an interruption: it
     finishes. Exit code 1 if something was refused; the rest is kept. A file that is no export is refused as a whole,
-    with what it looks like."""
+    with what it looks like.
+
+    With --from a conversation comes in: what is there already (by --id and the bytes of each message) is left alone,
+    what is new is added, and what was said here since stays."""
+    if format is not None:
+        with _source(file) as opened:
+            data = opened.read()
+        wanted = import_from.Wanted(format, name, is_new, agent, title)
+        return import_from.run(call, "stdin" if file == "-" else file, data, wanted)
+    if name is not None or is_new or agent is not None or title is not None:
+        raise Stop(USAGE, "--id, --new, --agent and --title go with --from", "Usage")
     from palaver import exports
 
     from .. import foreign_files
@@ -207,7 +230,9 @@ def import_(call: Call, file: str) -> int:
     there = f", {summary.already_there:,} already there" if summary.already_there else ""
     refused = f", {summary.refused:,} refused" if summary.refused else ""
     told = {"refusals": listed, "cut": [{"session": one.session, "why": one.what} for one in cuts]}
-    call.done({**value, **told}, f"imported {count(summary.imported, 'session')}{there}{refused}")
+    call.done(
+        {**value, **told, **import_from.NOTHING}, f"imported {count(summary.imported, 'session')}{there}{refused}"
+    )
     return PROBLEMS if summary.refused or refusals else OK
 
 

@@ -11,6 +11,7 @@ from ..command import Call, command, session_argument
 from ..exits import USAGE, Stop
 from ..ui.format import count, short
 from ..values import session_json
+from .names import check_title
 
 KEYS = {"session": "Session, as it is now"}
 _EXPECTED = click.option(
@@ -36,8 +37,8 @@ def fork(call: Call, session: str, at: str | None, title: str | None, copy: bool
     """Make a new session that shares everything up to a turn or a message.
 
     Nothing is copied: a fork is one row and one pointer, however long the talk."""
-    if title is not None and not title.strip():
-        raise Stop(USAGE, "an empty title is no title: leave --title out", "Usage")
+    if title is not None:
+        check_title(call, title, "an empty title is no title: leave --title out")
     origin, where = _find(call, session, at)
     with resolve.saying_what_was_looked_for(origin, at):
         made = origin.fork(at=where, title=title, copy=copy)
@@ -107,4 +108,4 @@ def _find(call: Call, name: str, option: str | None) -> tuple[Session, str | Non
 def _report(call: Call, session: Session, did: str) -> None:
     info = session.info
     held = f"{count(info.messages, 'message')} in {count(info.turns, 'turn')}, revision {info.revision}"
-    call.done({"session": session_json(info)}, f"{did}: {held}")
+    call.done({"session": session_json(session)}, f"{did}: {held}")

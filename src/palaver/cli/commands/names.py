@@ -11,9 +11,12 @@ from palaver import Session, SessionNotFound
 from .. import resolve
 from ..command import Call, command, session_argument
 from ..exits import UNKNOWN, USAGE, Stop
+from ..ui.columns import aligned
 from ..ui.format import short
+from ..ui.screen import say_aside
 
 _DEFAULT = "alias"  # the namespace of an alias that names none
+_IS_A_PLACE = "{} is the latest session or a place in one, always; choose another name"
 
 
 @command(
@@ -30,16 +33,36 @@ def title(call: Call, session: str, text: str | None, clear: bool) -> None:
     Without TEXT it is printed. Two sessions may have the same title; to name one for good, give it an alias."""
     if text is not None and clear:
         _refuse("give it a title or clear it, not both")
-    if text is not None and not text.strip():
-        _refuse("an empty title is no title: --clear takes it away")
+    if text is not None:
+        check_title(call, text, "an empty title is no title: --clear takes it away")
     _, found = call.session(session, readonly=text is None and not clear)
     if text is None and not clear:
-        now = found.title
-        call.done({"session": found.id, "title": now}, "no title" if now is None else now)
+        _print_title(call, found)
         return
     found.title = text
-    said = f"{short(found.id)} has no title now" if clear else f"{short(found.id)} is called {text!r} now"
+    said = f"{short(found.id)} has no title now" if clear else f"{short(found.id)} is called '{text}' now"
     call.done({"session": found.id, "title": text}, said)
+
+
+def check_title(call: Call, text: str, empty: str) -> None:
+    """A title that is a place cannot be used as a name. One that only may be is told of."""
+    if not text.strip():
+        _refuse(empty)
+    place = resolve.place_of(text)
+    if text == resolve.LATEST or (place is not None and place.name == resolve.LATEST):
+        _refuse(_IS_A_PLACE.format(text))
+    if place is not None:
+        said = f"where {place.name!r} names a session, {text!r} is a place in it, and not this title"
+        say_aside(said, json=call.json)
+
+
+def _print_title(call: Call, session: Session) -> None:
+    """The title and nothing else: a script may ask for it."""
+    now = session.title
+    if call.json or now is not None:
+        call.done({"session": session.id, "title": now}, now or "")
+    else:
+        call.screen.hint("no title")
 
 
 @command(
@@ -68,8 +91,8 @@ def alias(call: Call, session: str, name: str | None, namespace: str | None, rem
     listed."""
     if name is None and remove:
         _refuse("say which alias to remove")
-    if name == resolve.LATEST:
-        _refuse("@ is the latest session, always; choose another name")
+    if name is not None and not remove and (name == resolve.LATEST or resolve.place_of(name) is not None):
+        _refuse(_IS_A_PLACE.format(name))
     if namespace is not None and not namespace.strip():
         _refuse("an empty namespace is none: leave --namespace out, or name one")
     _, found = call.session(session, readonly=name is None)
@@ -95,8 +118,9 @@ def _list(call: Call, session: Session, namespace: str | None) -> None:
         called = [{"namespace": space, "name": name} for space, name in listed]
         call.screen.json({"session": session.id, "aliases": called})
         return
-    for space, name in listed:
-        call.screen.say(call.screen.sanitized(f"{space}  {name}"))
+    shown = [(call.screen.sanitized(space), call.screen.sanitized(name)) for space, name in listed]
+    for line in aligned(shown):
+        call.screen.say(line)
     if not listed:
         call.screen.hint("no aliases")
 

@@ -11,7 +11,9 @@ from palaver import Queued
 
 from ..command import Call, command, session_argument
 from ..exits import USAGE, Stop
+from ..ui.columns import aligned
 from ..ui.format import age, count
+from ..ui.screen import say_aside
 
 
 @command(
@@ -42,17 +44,15 @@ def queue(call: Call, session: str, text: str | None, message_id: str | None, ca
     _, found = call.session(session, readonly=text is None and cancel is None)
     if text is not None:
         found.enqueue(text, id=message_id)
-    elif cancel is not None:
-        found.cancel(cancel)
+    elif cancel is not None and not found.cancel(cancel):
+        say_aside(f"message {cancel!r} was taken back before", json=call.json)
     queued = found.queue()
     if call.json:
         listed: list[dict[str, Any]] = [msgspec.to_builtins(one) for one in queued]
         call.screen.json({"queue": listed})
         return
-    for one in queued:
-        call.screen.say(
-            call.screen.fit(f"{call.screen.sanitized(one.id)}  {age(one.queued_at)}  {_text_of(call, one)}")
-        )
+    for line in aligned((call.screen.sanitized(one.id), age(one.queued_at), _text_of(call, one)) for one in queued):
+        call.screen.say(call.screen.fit(line))
     call.screen.say(f"{count(len(queued), 'message')} waiting" if queued else "nothing waits")
 
 

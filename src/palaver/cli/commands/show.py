@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Any
 
 import click
+import msgspec
 
 from palaver import Session, Store, StoredMessage, TurnInfo
 from palaver.base.exact_json import Raw
@@ -12,13 +13,14 @@ from palaver.base.exact_json import Raw
 from .. import resolve
 from ..command import Call, command, session_argument
 from ..exits import UNKNOWN, USAGE, Stop
-from ..ui.facts import print_session, turn_blocks
+from ..ui.facts import ending, print_ending, print_session, turn_blocks
 from ..ui.format import short
 from ..ui.pager import paged
 from ..ui.render import Renderer
-from ..ui.screen import Screen
+from ..ui.screen import Screen, say_aside
 from ..ui.usage import print_usage
 from ..ui.words import answer
+from ..ui.wrap import in_lines
 from ..values import session_json, turn_json
 
 _NARROW = 60  # columns below which the end of the id is enough
@@ -40,7 +42,7 @@ _NARROW = 60  # columns below which the end of the id is enough
     },
 )
 @session_argument()
-@click.option("--detail", is_flag=True, help="Ids, times, turns and what was in force; nothing is cut.")
+@click.option("--detail", is_flag=True, help="Ids, times, facts, turns and what was in force; nothing is cut.")
 @click.option("-r", "--response", is_flag=True, help="Only the last answer, as it was written.")
 @click.option("-u", "--usage", is_flag=True, help="Only tokens and cost, turn by turn.")
 @click.option("--raw", is_flag=True, help="Values as JSON, control characters as they are: they may act on a terminal.")
@@ -57,15 +59,15 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
     target = resolve.target(store, session)
     messages = list(target.session.transcript(target.turn.id if target.turn else None))
     messages = _last_answer(target, messages) if response else messages
-    turns = _turns(target.session, messages) if detail or usage else []
+    turns = _turns(target.session, messages) if detail or usage or not call.json else []
     call.screen.raw = raw
     if call.json:
         call.screen.json(_json(target, messages, turns))
     elif response:
-        call.screen.say(call.screen.sanitized(answer(messages[-1]), lines=True))
+        _print_answer(call.screen, messages[-1], turns)
     else:
         with paged(call.screen, wanted=not no_pager) as screen:
-            _heading(screen, target)
+            _heading(screen, target, turns, detail=detail)
             if usage:
                 print_usage(screen, target.session.info, turns)
             else:
@@ -74,7 +76,7 @@ def show(call: Call, session: str, detail: bool, response: bool, usage: bool, ra
 
 def _json(target: resolve.Target, messages: list[StoredMessage], turns: list[TurnInfo]) -> dict[str, Any]:
     return {
-        "session": session_json(target.session.info),
+        "session": session_json(target.session),
         "turn": target.turn.id if target.turn else None,
         "messages": [Raw(message.json().encode()) for message in messages],
         "turns": [turn_json(turn) for turn in turns],
@@ -95,33 +97,60 @@ def _turns(session: Session, messages: list[StoredMessage]) -> list[TurnInfo]:
     return [known[turn_id] for turn_id in shown if turn_id in known]
 
 
-def _heading(screen: Screen, target: resolve.Target) -> None:
+def _print_answer(screen: Screen, message: StoredMessage, turns: list[TurnInfo]) -> None:
+    """As it was written. That it is not whole is said beside it."""
+    screen.say(screen.sanitized(answer(message), lines=True))
+    for how in filter(None, map(ending, turns)):
+        screen.out.flush()
+        say_aside(f"this answer may not be whole: its turn is {how}", json=False)
+
+
+def _heading(screen: Screen, target: resolve.Target, turns: list[TurnInfo], *, detail: bool) -> None:
     info = target.session.info
     title = screen.sanitized(info.title or info.preview or "")
     at = f" at {short(target.turn.id)}" if target.turn else ""
     state = " archived" if info.archived_at else ""
     name = short(info.id) if 0 < screen.width < _NARROW else info.id
-    screen.line(
+    screen.whole_line(
         (f"{screen.sanitized(name)}{at}", "yellow"),
         (f" {screen.sanitized(info.agent)}{state} ", "dim"),
         (title, "bold"),
     )
-    print_session(screen, info)
+    if detail and (facts := target.session.facts):
+        told = [screen.sanitized(f"{name}={value}") for name, value in sorted(facts.items())]
+        for line in in_lines(told, screen.width):
+            screen.say(screen.paint(line, "dim"))
+    print_session(screen, info, turns, shown=target.turn.depth if target.turn else info.turns)
 
 
 def _print(renderer: Renderer, store: Store, messages: list[StoredMessage], turns: dict[str, TurnInfo]) -> None:
-    last: str | None = None
+    """Every message. Around those of a turn is told what is known of it: in detail above them, else below them how it
+    ended, if not well."""
+    last: TurnInfo | None = None
     for message in messages:
+        turn = turns.get(message.turn_id or "")
+        is_new = turn is not None and (last is None or turn.id != last.id)
+        if last and not renderer.detail and (turn is None or is_new):
+            print_ending(renderer.screen, last)
         renderer.screen.say()
-        if message.turn_id != last and message.turn_id in turns:
-            _print_turn(renderer, store, turns[message.turn_id])
-        last = message.turn_id
-        renderer.message(message)
+        if turn and is_new and renderer.detail:
+            _print_turn(renderer, store, turn)
+        last = turn
+        renderer.message(message, _told(turn) if turn else {})
+    if last and not renderer.detail:
+        print_ending(renderer.screen, last)
+
+
+def _told(turn: TurnInfo) -> dict[str, Any]:
+    """What a turn's lines say that the metadata of its messages says again."""
+    usage = msgspec.to_builtins(turn.usage)
+    return {"model": turn.model, "usage": usage, "system_prompt_digest": turn.system_prompt}
 
 
 def _print_turn(renderer: Renderer, store: Store, turn: TurnInfo) -> None:
     """Above a turn's messages, with `--detail`."""
     screen = renderer.screen
     digest = turn.digest.hex()[:12] if turn.digest else "open"
-    screen.line((screen.sanitized(f"--- turn {short(turn.id)} {turn.kind} {turn.status} {digest}"), "dim"))
+    what = f"turn {short(turn.id)}" if turn.kind == "turn" else f"turn {short(turn.id)} ({turn.kind})"
+    screen.whole_line((screen.sanitized(f"--- {what} {turn.status} {digest}"), "dim"))
     renderer.blocks([*turn_blocks(screen, turn, store.system_prompt, detail=True)])

@@ -13,6 +13,7 @@ from palaver import SpaceInfo, Spaces
 from palaver.base import address
 
 from .. import patience
+from ..asking import ask
 from ..command import Call, command
 from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import age, count
@@ -40,16 +41,20 @@ _NAMES = {"ls": 0, "create": 1, "drop": 1, "copy": 2, "migrate": 0}  # how many 
         "  problem": "why it was not migrated, or null",
     },
     store=False,
+    unused=("space",),
 )
-@click.argument("action", type=click.Choice(list(_NAMES)))
+@click.argument("action", metavar=f"{{{'|'.join(_NAMES)}}}", type=click.Choice(list(_NAMES)), required=False)
 @click.argument("words", metavar="[URL] [NAME] [NEW]", nargs=-1)
 @click.option("-y", "--yes", is_flag=True, help="Do not ask before dropping.")
-def space(call: Call, action: str, words: tuple[str, ...], yes: bool) -> int:
+def space(call: Call, action: str | None, words: tuple[str, ...], yes: bool) -> int:
     """List, make, drop, copy or migrate the spaces of a Postgres database.
 
     Without URL, those of the server that PALAVER_STORE names. drop takes everything in the space away, for good, and
     asks first; migrate brings each space to this version, one transaction each, and goes on where it was stopped. Exit
     code 1 if a space could not be migrated."""
+    if action is None:
+        *most, last = _NAMES
+        raise Stop(USAGE, f"say what to do with spaces: {', '.join(most)} or {last}", "Usage")
     url, names = _which(call, action, words)
     spaces = palaver.spaces(url)
     with patience.telling(url, json=call.json):
@@ -72,6 +77,8 @@ def _which(call: Call, action: str, words: tuple[str, ...]) -> tuple[str, tuple[
         _, space = address.split(url) if address.is_server(url) else (url, None)
         if space is not None:
             raise Stop(USAGE, "leave the #space out of the address: this is about all of them", "Usage")
+        if click.get_current_context().find_root().params.get("store") is not None:
+            raise Stop(USAGE, "name the database once: by --store, or behind the command", "Usage")
         return url, tuple(names)
     if len(words) < wanted:
         raise Stop(USAGE, f"space {action} takes {count(wanted, 'name')}", "Usage")
@@ -95,6 +102,8 @@ def _ls(call: Call, found: list[SpaceInfo]) -> int:
         call.screen.json({"spaces": [_value(one) for one in found]})
         return OK
     widest = max((len(one.name) for one in found), default=0)
+    if not found:
+        call.screen.hint("no spaces; `palaver space create` makes one")
     for one in found:
         call.screen.line(
             (one.name.ljust(widest), "yellow"), (f" {age(one.created_at):>4}", "dim"), f" {one.schema} {one.version}"
@@ -125,7 +134,7 @@ def _drop(call: Call, spaces: Spaces, name: str, found: list[SpaceInfo], yes: bo
 def _ask(call: Call, one: SpaceInfo) -> None:
     if call.json or not sys.stdin.isatty():
         raise Stop(USAGE, f"dropping {one.name} takes everything in it away, for good: say --yes", "Usage")
-    click.confirm(f"Drop {one.name}, made {age(one.created_at)} ago, and everything in it?", abort=True, err=True)
+    ask(f"Drop {one.name}, made {age(one.created_at)} ago, and everything in it?", otherwise="nothing was dropped")
 
 
 def _migrate(call: Call, spaces: Spaces) -> int:

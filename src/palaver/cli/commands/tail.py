@@ -12,20 +12,19 @@ from collections.abc import Callable, Iterator
 
 import click
 
-from palaver import Event, Session, Store, StoredMessage
+from palaver import Event, Session, Store, StoredMessage, TurnInfo
 from palaver.base import address
 from palaver.db.sqlite import owner_files
 
 from ..command import Call, Count, command, session_argument
 from ..ui.jsontext import as_json
 from ..ui.live import Live
-from ..ui.render import Renderer
 from ..ui.screen import say_aside
 
 _CALM = 2.0  # seconds without news after which dead writers are looked for
 _SILENCE = 15  # times so long without news, after which a writer of whom nothing can be known is not waited for
 _UNKNOWN = "nothing came for a while, and whether its writer lives is another user's to know; -f goes on waiting"
-_ENDED = ("seal", "recover", "stray", "delete", "wait")
+_ENDED = ("seal", "recover", "stray", "stop", "delete", "wait")
 
 
 @command(
@@ -61,7 +60,8 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
             screen.out.flush()
         return
     live = Live(screen, found)
-    _print_last(live, Renderer(screen), messages[max(0, len(messages) - last) :], unfinished=bool(follower.live))
+    turns = {turn.id: turn for turn in found.tree()}
+    _print_last(live, messages[max(0, len(messages) - last) :], turns, unfinished=bool(follower.live))
     screen.out.flush()
     follower.on_death = live.died
     for event in follower.events(forever=follow):
@@ -69,13 +69,17 @@ def tail(call: Call, session: str, follow: bool, last: int) -> None:
         screen.out.flush()
 
 
-def _print_last(live: Live, renderer: Renderer, shown: list[StoredMessage], *, unfinished: bool) -> None:
-    """The last messages; of one that is being written, the last line stays open for the words to come."""
+def _print_last(live: Live, shown: list[StoredMessage], turns: dict[str, TurnInfo], *, unfinished: bool) -> None:
+    """The last messages, and below those of a turn how it ended, if not well. Of one that is being written, the last
+    line stays open for the words to come."""
     for place, message in enumerate(shown, start=1):
+        following = shown[place].turn_id if place < len(shown) else None
         if unfinished and place == len(shown) and message.role == "assistant":
             live.unfinished(message)
-        else:
-            renderer.message(message)
+            continue
+        live.message(message)
+        if message.turn_id in turns and message.turn_id != following:
+            live.ended(turns[message.turn_id])
 
 
 def _event_line(event: Event) -> str:

@@ -20,6 +20,7 @@ from .screen import Screen
 
 THINKS = "thinks:"
 _LANGUAGES = {"command": "bash", "cmd": "bash", "script": "bash", "sql": "sql", "query": "sql"}
+_STATES = {"approval-requested": "asks for approval", "approval-responded": "answered, not run yet"}
 _PATHS = ("file_path", "path", "filePath", "filename", "file")
 
 
@@ -93,11 +94,20 @@ class Reader:
         name = str(part.get("toolName") or str(part.get("type"))[5:])
         known_as = f"{name}  {part.get('toolCallId')}" if self._detail else name
         yield from self.call(known_as, given, state)
+        yield from self._verdict(state, part.get("approval"))
         yield from self.result(state, part.get("output"), _reason(part))
+
+    def _verdict(self, state: str, approval: Any) -> Iterator[Block]:
+        """What a person said to the call, and why. Of a call that ended by a no, its end says it."""
+        said = approval.get("approved") if isinstance(approval, dict) else None
+        if type(said) is not bool or state == "output-denied":
+            return
+        word, reason = "approved" if said else "denied", self._short(str(approval.get("reason") or ""))
+        yield Labelled(f"{word}:" if reason else word, reason, "green" if said else "red", 4, inline=True)
 
     def call(self, name: str, given: Any, state: str = "") -> Iterator[Block]:
         """A tool's name, and what it was given."""
-        open_state = f" ({self._label(state)})" if state and state not in FINAL else ""
+        open_state = f" ({self._label(_STATES.get(state, state))})" if state and state not in FINAL else ""
         yield Labelled(f"tool {self._label(name)}{open_state}", "", "yellow")
         if self._screen.raw or not isinstance(given, dict):
             text = self._short(self.value(given))

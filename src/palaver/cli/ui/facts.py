@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from palaver import SessionInfo, TurnInfo
@@ -12,7 +12,7 @@ from .blocks import Labelled
 from .format import count, dollars
 from .outline import outline
 from .screen import Screen
-from .wrap import wrap
+from .wrap import in_lines
 
 PromptText = Callable[[str], str | None]
 _DIGEST = 12  # characters by which a system prompt is known
@@ -32,19 +32,39 @@ def model_name(model: object) -> str:
     return f"{name} {model['variant']}" if model.get("variant") else name
 
 
-def print_session(screen: Screen, info: SessionInfo) -> None:
-    """Under the heading of a session: your own id, which model, how much, and whether somebody is expected."""
-    facts = [info.app_id or "", model_name(info.model), count(info.turns, "turn"), *_used(info)]
+def print_session(screen: Screen, info: SessionInfo, turns: list[TurnInfo], *, shown: int) -> None:
+    """Under the heading of a session: your own id, which model, what the turns used that are shown (`shown`: how many
+    are on the path), and whether somebody is expected."""
+    here, all_in_all = _used(turns), _used([info])
+    more = f"the session used {', '.join(filter(None, all_in_all))}" if here != all_in_all and any(all_in_all) else ""
+    facts = [info.app_id or "", model_name(info.model), count(shown, "turn"), *here, more]
     facts += [f"{info.waiting:,} waiting" if info.waiting else "", f"{info.live:,} live" if info.live else ""]
-    for line in wrap(screen.sanitized(", ".join(filter(None, facts))), screen.width):
+    facts += [f"ended: {info.end_reason}" if info.end_reason else "ended" if info.ended_at else ""]
+    for line in in_lines([screen.sanitized(fact) for fact in facts if fact], screen.width):
         screen.say(screen.paint(line, "dim"))
 
 
-def _used(info: SessionInfo | TurnInfo) -> list[str]:
+def _used(told: Sequence[SessionInfo | TurnInfo]) -> list[str]:
     """Another program may have written anything into the columns of a session: what is no number is not told."""
-    tokens = sum(number for number in info.usage.counts() if type(number) is int)
-    cost = info.cost_usd if type(info.cost_usd) in (int, float) else 0
+    tokens = sum(number for one in told for number in one.usage.counts() if type(number) is int)
+    cost = sum(one.cost_usd for one in told if type(one.cost_usd) in (int, float))
     return [count(tokens, "token") if tokens else "", dollars(cost) if cost else ""]
+
+
+def ending(turn: TurnInfo) -> str:
+    """How a turn ended, if not well; and why."""
+    if turn.status == "failed":
+        return f"failed: {_error(turn)}" if turn.error else "failed"
+    if turn.status == "aborted":
+        return f"aborted: {turn.abort_reason}" if turn.abort_reason else "aborted"
+    return ""
+
+
+def print_ending(screen: Screen, turn: TurnInfo) -> None:
+    """Below a turn's messages: a half answer does not look like a whole one."""
+    how = ending(turn)
+    if how:
+        screen.whole_line((screen.sanitized(f"--- {how}"), "red"))
 
 
 # ---------------------------------------------------------------- turns
@@ -62,11 +82,11 @@ def _facts(turn: TurnInfo, prompt: PromptText, detail: bool) -> Iterator[tuple[s
     finish = f"finish {turn.finish}" if turn.finish else ""
     told = detail or turn.error or turn.abort_reason or turn.status == "completed"
     status = "" if told else turn.status
-    yield "", ", ".join(filter(None, [status, turn.agent or "", model_name(turn.model), *_used(turn), finish]))
+    yield "", ", ".join(filter(None, [status, turn.agent or "", model_name(turn.model), *_used([turn]), finish]))
     if detail:
         yield "tokens:", _kinds(turn)
     if turn.error:
-        yield "error:", ": ".join(filter(None, (turn.error.code, turn.error.message))) or "of something untold"
+        yield "error:", _error(turn)
     yield "aborted:", turn.abort_reason or ""
     yield "trigger:", _one_line(turn.trigger)
     yield "tools:", _tools(turn)
@@ -75,6 +95,11 @@ def _facts(turn: TurnInfo, prompt: PromptText, detail: bool) -> Iterator[tuple[s
         yield "granted:", "\n".join(map(_rule, turn.permissions_granted))
     yield "used:", ", ".join(map(str, turn.permissions_used))
     yield "unknown:", _unknown(turn, detail)
+
+
+def _error(turn: TurnInfo) -> str:
+    told = (turn.error.code, turn.error.message) if turn.error else ()
+    return ": ".join(filter(None, told)) or "of something untold"
 
 
 def _kinds(turn: TurnInfo) -> str:

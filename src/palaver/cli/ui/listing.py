@@ -57,7 +57,9 @@ class Listed:
 
 def print_list(screen: Screen, found: list[Listed], *, more: bool) -> None:
     """A line each, in columns. `more`: there are others after these."""
-    columns = _chosen(screen, [[screen.sanitized(cell) for cell in _cells(screen, one)] for one in found])
+    labels = [(_marks(one), screen.sanitized(one.label)) for one in found]
+    longest = max((sanitize.width(marks + label) for marks, label in labels), default=0) + 1  # and a blank before it
+    columns = _chosen(screen, [[screen.sanitized(cell) for cell in _cells(screen, one)] for one in found], longest)
     for one, cells in zip(found, zip(*columns, strict=True), strict=True):
         name, when, *rest = cells
         screen.line(
@@ -69,9 +71,11 @@ def print_list(screen: Screen, found: list[Listed], *, more: bool) -> None:
         )
     if more:
         screen.hint(f"more: --limit {2 * len(found)}")
+    if not found:
+        screen.hint("no sessions")
 
 
-_AGENT, _RIGHT = 3, (2, 6, 7)  # places of the agent, and of numbers
+_AGENT, _CUT, _RIGHT = 3, (3, 4, 5), (2, 6, 7)  # places of the agent, of names that may be cut, and of numbers
 _FIRST = 4  # columns that are there in any case
 _LESS_AND_LESS = (6, 7, 4, 5)  # tokens, cost, own id, model: which of them a terminal shows first
 
@@ -81,20 +85,26 @@ def _cells(screen: Screen, one: Listed) -> list[str]:
         cost = f"{one.cost:.6f}".rstrip("0").rstrip(".")
         known = (one.app_id, one.model, str(one.tokens or ""), cost if one.cost else "")
         return [one.id, age(one.updated_at), str(one.turns), one.agent, *(cell or _NOTHING for cell in known)]
-    shares = screen.width // 6
-    agent, app_id, model = (
-        screen.fit(screen.sanitized(name), max(4, shares)) for name in (one.agent, one.app_id or "", one.model)
-    )
     cost, tokens = dollars(one.cost) if one.cost else "", thousands(one.tokens) if one.tokens else ""
-    return [short(one.id), age(one.updated_at), str(one.turns), agent, app_id, model, tokens, cost]
+    return [short(one.id), age(one.updated_at), str(one.turns), one.agent, one.app_id or "", one.model, tokens, cost]
 
 
-def _chosen(screen: Screen, lines: list[list[str]]) -> list[list[str]]:
-    """The columns that are shown, each as wide as its widest cell."""
+def _chosen(screen: Screen, lines: list[list[str]], label: int) -> list[list[str]]:
+    """The columns that are shown, each as wide as its widest cell; on a terminal, names as wide as there is room."""
     columns = [list(column) for column in zip(*lines, strict=True)]
     widths = [max(map(sanitize.width, column)) for column in columns]
-    shown = _places(screen.width, widths) if screen.tty else range(len(columns))
-    return [[_padded(cell, widths[place], right=place in _RIGHT) for cell in columns[place]] for place in shown]
+    shown = list(range(len(columns)))
+    if screen.tty:
+        wanted, widths = widths, _shares(screen.width, widths)
+        shown = _places(screen.width, widths)
+        widths = _grown(screen.width - max(_TITLE, label), widths, wanted, shown)
+    return [[_padded(screen, cell, widths[place], place) for cell in columns[place]] for place in shown]
+
+
+def _shares(room: int, widths: list[int]) -> list[int]:
+    """What each column may take at first: a name no more than its share."""
+    share = max(4, room // 6)
+    return [min(width, share) if place in _CUT else width for place, width in enumerate(widths)]
 
 
 def _places(room: int, widths: list[int]) -> list[int]:
@@ -107,8 +117,21 @@ def _places(room: int, widths: list[int]) -> list[int]:
     return sorted(places)
 
 
-def _padded(cell: str, width: int, *, right: bool) -> str:
-    return " " * (width - sanitize.width(cell)) + cell if right else sanitize.pad(cell, width)
+def _grown(room: int, widths: list[int], wanted: list[int], shown: list[int]) -> list[int]:
+    """Names get what the titles do not need."""
+    room -= sum(widths[place] + 1 for place in shown)
+    grown = list(widths)
+    for place in (place for place in shown if place in _CUT):
+        more = max(0, min(room, wanted[place] - widths[place]))
+        grown[place] += more
+        room -= more
+    return grown
+
+
+def _padded(screen: Screen, cell: str, width: int, place: int) -> str:
+    if place in _RIGHT:
+        return " " * (width - sanitize.width(cell)) + cell
+    return sanitize.pad(screen.fit(cell, width), width)
 
 
 def _marks(one: Listed) -> str:

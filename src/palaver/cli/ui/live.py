@@ -4,9 +4,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from palaver import Event, Session, StoredMessage
+from palaver import Event, Session, StoredMessage, TurnInfo
 
 from .blocks import THINKS, Block
+from .facts import print_ending
 from .flow import Flow
 from .render import Renderer, is_streaming, parsed
 from .screen import Screen
@@ -18,6 +19,7 @@ _RESULTS = {
     "tool-output-denied": "output-denied",
     "error": "output-error",
 }
+_LATEST = 20  # turns among which one is looked for that was sealed just now
 _PARTS = ("file", "source-url", "source-document")  # chunks that are a part as they are; and so is every data-…
 
 
@@ -32,9 +34,21 @@ class Live:
         self._part = ""  # text or reasoning, whose next words may follow
         self._talking = False
         self._writer: int | None = None
+        self._is_first = True  # nothing was shown yet
+
+    def message(self, message: StoredMessage) -> None:
+        """A message, an empty line after the one before it."""
+        self._stand_apart()
+        self._renderer.message(message)
+
+    def ended(self, turn: TurnInfo) -> None:
+        """How a turn ended, below its messages, if not well."""
+        self._end_line()
+        print_ending(self._screen, turn)
 
     def unfinished(self, message: StoredMessage) -> None:
         """A message of which more is to come: its last words, if they are not whole, are left open."""
+        self._stand_apart()
         open_part = parsed(message.parts[-1]) if is_streaming(message) else None
         whole = message.parts[:-1] if open_part else message.parts
         self._renderer.heading(message)
@@ -52,12 +66,12 @@ class Live:
             self._answer(event.data)
         elif event.kind == "wait":
             self._note("waiting for an answer")
-        elif event.kind in ("stray", "recover") or (event.kind == "seal" and event.data.get("reason")):
+        elif event.kind in ("stray", "recover", "stop") or (event.kind == "seal" and event.data.get("reason")):
             self._note(f"{event.kind} {event.data.get('reason') or event.data.get('status') or ''}")
         elif event.kind in ("rewind", "undo", "redo", "delete", "adopt", "move"):
             self._note(f"{event.kind}: the head moved; `palaver show` reads it from the start")
         elif event.kind == "seal":
-            self._end_line()
+            self._seal(str(event.data.get("turn")))
 
     def died(self) -> None:
         """Nobody will end the turn that was being written; not yet."""
@@ -68,7 +82,14 @@ class Live:
         self._talking, self._writer = False, event.turn
         for message in self._session.messages_of(str(event.data["turn"])):
             if message.role != "assistant":
-                self._renderer.message(message)
+                self.message(message)
+
+    def _seal(self, turn_id: str) -> None:
+        """It is mostly the last one; a fast writer may have begun another since."""
+        self._end_line()
+        found = [turn for turn in self._session.path(limit=_LATEST) if turn.id == turn_id]
+        for turn in found:
+            self.ended(turn)
 
     def _chunk(self, event: Event) -> None:
         chunk: dict[str, Any] = event.data
@@ -120,7 +141,14 @@ class Live:
     def _speak(self) -> None:
         if not self._talking:
             self._talking = True
+            self._stand_apart()
             self._screen.line(("assistant", "bold blue"))
+
+    def _stand_apart(self) -> None:
+        self._end_line()
+        if not self._is_first:
+            self._screen.say()
+        self._is_first = False
 
     def _blocks(self, blocks: list[Block]) -> None:
         self._end_line()
@@ -129,6 +157,7 @@ class Live:
 
     def _note(self, text: str) -> None:
         self._end_line()
+        self._is_first = False
         self._screen.line((f"--- {self._screen.sanitized(text)}", "dim"))
 
     def _end_line(self) -> None:

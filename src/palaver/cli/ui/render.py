@@ -4,6 +4,8 @@ a pipe, and a terminal without colours, gets plain text, wrapped at words where 
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+from types import MappingProxyType
 from typing import Any
 
 from palaver import BadValue, StoredMessage
@@ -15,6 +17,7 @@ from .format import moment
 from .screen import Screen
 from .wrap import wrap
 
+_NOTHING: Mapping[str, Any] = MappingProxyType({})
 _ROLES = {"user": "bold green", "assistant": "bold blue", "system": "bold magenta"}
 
 
@@ -26,11 +29,15 @@ class Renderer:
         self.detail = detail
         self.reader = Reader(screen, detail=detail)
 
-    def message(self, message: StoredMessage) -> None:
+    def message(self, message: StoredMessage, told: Mapping[str, Any] = _NOTHING) -> None:
+        """`told`: what of its metadata the reader knows already, if it is the same."""
         self.heading(message)
         blocks = [block for text in message.parts for block in self.reader.part(parsed(text))]
-        if self.detail and message.metadata != "{}":
-            blocks.append(self.reader.note("metadata", self.reader.value(parsed(message.metadata))))
+        metadata = parsed(message.metadata) if self.detail else None
+        if isinstance(metadata, dict):
+            metadata = {key: value for key, value in metadata.items() if key not in told or told[key] != value}
+        if metadata:
+            blocks.append(self.reader.note("metadata", self.reader.value(metadata)))
         self.blocks(blocks, drawn=message.role != "user")
 
     def heading(self, message: StoredMessage) -> None:
@@ -38,13 +45,13 @@ class Renderer:
         self.role(message.role, f"  {known_as}  {moment(message.created_at)}" if self.detail else "")
 
     def role(self, role: str, more: str = "") -> None:
-        self.screen.line((self.screen.sanitized(role), _ROLES.get(role, "bold")), (more, "dim"))
+        self.screen.whole_line((self.screen.sanitized(role), _ROLES.get(role, "bold")), (more, "dim"))
 
     def blocks(self, blocks: list[Block], *, drawn: bool = True) -> None:
         """`drawn`: what is said is Markdown. What people type is not: a line is a line, and `#` no heading."""
         before: Block | None = None
         for block in blocks:
-            if isinstance(block, Said) and isinstance(before, Labelled | Diff) and before.text:
+            if _stand_apart(before, block):
                 self.screen.say()
             self.screen.say(self._text(block, drawn and self.screen.rich))
             before = block
@@ -96,6 +103,14 @@ class Renderer:
             return code(self.screen, block.text, block.language, block.indent + 2)
         margin = " " * (block.indent + 2)
         return "\n".join(wrap(block.text, self.screen.width, first=margin, rest=margin))
+
+
+def _stand_apart(before: Block | None, block: Block) -> bool:
+    """Whether an empty line is between them: before words that follow something long, and after a table."""
+    if isinstance(before, Said):
+        *_, last = before.text.rstrip().split("\n")
+        return not isinstance(block, Said) and last.startswith("|")
+    return isinstance(block, Said) and before is not None and bool(before.text)
 
 
 def is_streaming(message: StoredMessage) -> bool:

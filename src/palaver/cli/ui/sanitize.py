@@ -9,7 +9,6 @@ from __future__ import annotations
 
 import re
 import unicodedata
-from itertools import pairwise
 
 _ACTING = frozenset(("Cc", "Cf", "Zl", "Zp", "Cs"))
 _BLANK = frozenset(  # printable by name, yet nothing to see; many are variation selectors, in which a text can hide
@@ -17,6 +16,7 @@ _BLANK = frozenset(  # printable by name, yet nothing to see; many are variation
     + "".join(map(chr, (*range(0xFE00, 0xFE10), *range(0xE0100, 0xE01F0))))
 )
 _OF_EMOJI = "\ufe0e\ufe0f"  # selectors that say how the emoji before them looks
+_JOINER = "\u200d"  # makes one emoji of two; elsewhere it is nothing to see
 _EMOJI = re.compile("[0-9#*\u203c\u2049\u2139\u3030\U0001f3fb-\U0001f3ff]")  # besides symbols
 _BLANKS = re.compile("[" + "".join(sorted(_BLANK)) + "]")
 _CUT = 2  # columns that wide characters take
@@ -27,15 +27,21 @@ def visible(text: str, *, lines: bool = False, encoding: str = "utf-8") -> str:
     if not (text.isprintable() and _BLANKS.search(text) is None):
         kept = "\n\t" if lines else ""
         pictures = encoding == "utf-8"
-        seen = pairwise("\n" + text)
-        text = "".join(c if c in kept or not _acts(c, before) else _picture(c, pictures) for before, c in seen)
+        seen = zip("\n" + text, text, text[1:] + "\n", strict=False)  # the first is longer by one
+        text = "".join(c if c in kept or not _acts(c, b, after) else _picture(c, pictures) for b, c, after in seen)
     return text if encoding == "utf-8" else _escaped(text, encoding)
 
 
-def _acts(character: str, before: str) -> bool:
+def _acts(character: str, before: str, after: str) -> bool:
+    if character == _JOINER and _is_of_emoji(before) and unicodedata.category(after) == "So":
+        return False
     if character in _OF_EMOJI and (unicodedata.category(before) in ("So", "Sm") or _EMOJI.match(before)):
         return False
     return character in _BLANK or unicodedata.category(character) in _ACTING
+
+
+def _is_of_emoji(character: str) -> bool:
+    return character == "\ufe0f" or unicodedata.category(character) == "So" or "\U0001f3fb" <= character <= "\U0001f3ff"
 
 
 def _picture(character: str, pictures: bool) -> str:
@@ -70,7 +76,7 @@ def width(text: str) -> int:
 
 
 def _columns(character: str) -> int:
-    if unicodedata.category(character) in ("Mn", "Me"):
+    if character == _JOINER or unicodedata.category(character) in ("Mn", "Me"):
         return 0
     return _CUT if unicodedata.east_asian_width(character) in "WF" else 1
 

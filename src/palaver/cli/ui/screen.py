@@ -50,6 +50,17 @@ class Screen:
         """One line of safe pieces, each plain or with a style, cut to the terminal's width."""
         self.out.write(self.styled(*pieces) + "\n")
 
+    def whole_line(self, *pieces: tuple[str, str]) -> None:
+        """As `line`, but what has no room goes on below: nothing is cut."""
+        if not self.width or sum(sanitize.width(text) for text, _ in pieces) <= self.width:
+            self.line(*pieces)
+            return
+        from .wrap import wrap
+
+        for text, style in pieces:
+            for one in wrap(text.strip(), self.width) if text.strip() else ():
+                self.say(self.paint(one, style))
+
     def styled(self, *pieces: tuple[str, str] | str) -> str:
         room, made = self.width or sys.maxsize, []
         for piece in pieces:

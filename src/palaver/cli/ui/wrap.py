@@ -62,3 +62,17 @@ def _fill(words: list[str], room: int, more: int) -> list[str]:
         lines[-1] += bare + blanks
         left -= sanitize.width(bare + blanks)
     return lines
+
+
+def in_lines(items: list[str], columns: int) -> list[str]:
+    """`one, two, three`, broken between items: a comma never begins a line, and is left out where it has no room."""
+    lines: list[str] = []
+    for item in items:
+        joined = f"{lines[-1]}, {item}" if lines else item
+        if not columns or sanitize.width(joined) <= columns:
+            lines[-1:] = [joined]
+            continue
+        if lines and sanitize.width(lines[-1]) < columns:
+            lines[-1] += ","
+        lines += wrap(item, columns)
+    return lines

@@ -10,7 +10,7 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from .. import metadata, rows
-from ..read import entries, jumps
+from ..read import entries, jumps, previews
 from ..read.heads import Head
 
 Standing = dict[str, tuple[str, str]]  # a row of the session -> which message it stands for, and its metadata
@@ -28,7 +28,8 @@ def restamp(tx: Tx, head: Head, old_turn: str | None) -> None:
     for row_id, (message_id, text) in _standing(tx, head.session_id, outrun).items():
         if row_id not in gone and entries.listing(tx, message_id, head.turn_id) is None:
             gone[row_id] = message_id, text
-    _apply(tx, shown, gone)
+    if _apply(tx, shown, gone):
+        tx.defer(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
 
 
 def _between(tx: Tx, head: Head, old_turn: str | None) -> tuple[Standing, Standing]:
@@ -48,18 +49,21 @@ def hide_open_turns(tx: Tx, head: Head) -> None:
     restamp(tx, head, head.turn_id)
 
 
-def _apply(tx: Tx, shown: Standing, gone: Standing) -> None:
-    now = now_ms()
+def _apply(tx: Tx, shown: Standing, gone: Standing) -> bool:
+    """Whether anything changed."""
+    now, changed = now_ms(), False
     for row_id, (_, text) in gone.items():
         if row_id not in shown:
-            _put(tx, row_id, text, metadata.hide(text, now), now)
+            changed |= _put(tx, row_id, text, metadata.hide(text, now), now)
     for row_id, (_, text) in shown.items():
-        _put(tx, row_id, text, metadata.unhide(text), now)
+        changed |= _put(tx, row_id, text, metadata.unhide(text), now)
+    return changed
 
 
-def _put(tx: Tx, row_id: str, before: str, text: str, now: int) -> None:
+def _put(tx: Tx, row_id: str, before: str, text: str, now: int) -> bool:
     if text != before:
         tx.defer(Q.set_message_metadata, id=row_id, metadata=text, now=now)
+    return text != before
 
 
 def _standing(tx: Tx, session_id: str, turn_ids: Iterable[str]) -> Standing:

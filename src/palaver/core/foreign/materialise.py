@@ -7,6 +7,8 @@ are listed, so that nobody takes them for loose rows, and are hidden exactly whe
 
 from __future__ import annotations
 
+from typing import NamedTuple
+
 from ...aisdk.parts import tool_columns
 from ...base import exact_json, ids
 from ...db.engine import Tx
@@ -32,18 +34,51 @@ def materialise(tx: Tx, head: Head) -> int:
     return written
 
 
-def _copy(tx: Tx, session_id: str, message: Message) -> None:
-    copy = ids.mint(ids.MESSAGE)
-    tx.defer(
-        Q.insert_message,
-        id=copy,
-        session=session_id,
-        role=message.role,
-        metadata=_without_usage(message.metadata),
-        at=message.created_at,
-    )
+class Copied(NamedTuple):
+    """What a copy of a message says."""
+
+    role: str
+    metadata: str
+    created_at: int
+    parts: list[str]
+
+
+def copied(message: Message) -> Copied:
     message.mend()
-    for place, data in enumerate(message.parts):
+    return Copied(message.role, _without_usage(message.metadata), message.created_at, message.parts)
+
+
+def as_stored(tx: Tx, message_id: str) -> Message | None:
+    """A message by itself, as its rows have it."""
+    row = rows.message.one(tx, id=message_id)
+    if row is None:
+        return None
+    message = Message(row.id, None, row.role, row.metadata_json, row.created_at, None)
+    for part in rows.parts.all(tx, message=message_id):
+        message.add(part.id, part.data_json)
+    return message
+
+
+def _copy(tx: Tx, session_id: str, message: Message) -> None:
+    copy, said = ids.mint(ids.MESSAGE), copied(message)
+    row = {"role": said.role, "metadata": said.metadata, "at": said.created_at}
+    tx.defer(Q.insert_message, id=copy, session=session_id, **row)
+    _write_parts(tx, session_id, copy, said)
+    tx.defer(Q.insert_copy, copy=copy, session=session_id, message=message.id)
+
+
+def rewrite(tx: Tx, session_id: str, copy: str, said: Copied, hidden_at: int | None, now: int) -> None:
+    """Make a copy again what it is a copy of; whether it is hidden is a matter of its own. Its role and its time are
+    never assigned to: verify goes on naming those."""
+    text = metadata.add_owned(said.metadata, usage=None, hidden_at=hidden_at)
+    tx.defer(Q.set_message_metadata, id=copy, metadata=text, now=now)
+    for part in rows.parts.all(tx, message=copy):
+        tx.defer(Q.delete_part, id=part.id)
+    _write_parts(tx, session_id, copy, said)
+
+
+def _write_parts(tx: Tx, session_id: str, copy: str, said: Copied) -> None:
+    for place, data in enumerate(said.parts):
         part = exact_json.parse(data)
         call, state = tool_columns(part)
         tx.defer(
@@ -56,9 +91,8 @@ def _copy(tx: Tx, session_id: str, message: Message) -> None:
             data=data,
             call=call,
             state=state,
-            at=message.created_at,
+            at=said.created_at,
         )
-    tx.defer(Q.insert_copy, copy=copy, session=session_id, message=message.id)
 
 
 def _without_usage(text: str) -> str:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import TurnNotFound
+from .. import damage, rows
 from .jumps import Jump
 
 
@@ -52,9 +53,9 @@ def read(tx: Tx, session_id: str) -> Head:
 def thread_of(tx: Tx, turn_id: str | None) -> Thread:
     if turn_id is None:
         return Thread()
-    row = tx.one(Q.thread_of, turn=turn_id)
+    row = rows.thread_of.one(tx, turn=turn_id)
     if row is None:
         raise TurnNotFound(turn_id, "the head of a session, or a turn, points at it; verify() says which")
-    digest, place, tokens, messages, results, calls, to, depth, on, depth_on = row
+    digest, place, tokens, messages, results, calls, to, depth, on, depth_on = damage.sound(row)
     jump = None if to is None else Jump(to, depth or 0, None if on is None else Jump(on, depth_on or 0))
     return Thread(digest, place, tokens, messages, results, calls, jump)

@@ -9,7 +9,7 @@ from ...db.engine import Tx
 from ...errors import MessageNotFound, NotOnPath, TurnNotFound
 from .. import metadata, rows
 from ..rows import ListingRow
-from . import entries, jumps
+from . import entries, jumps, turns
 from .entries import Entry
 from .heads import Head
 
@@ -33,6 +33,9 @@ def find(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
     turn = rows.place_of_turn.one(tx, turn=turn_id)
     if turn is None:  # of a queued message that was taken back
         raise MessageNotFound(wanted, "it never had a place in the tree")
+    if not on_path and not _is_ours(tx, head, turn_id, turn.session_id):
+        why = f"message {wanted!r} is one of session {turn.session_id}, not of {head.session_id}; fork that session"
+        raise MessageNotFound(wanted, sentence=why)
     return _after(tx, turn_id, turn.parent_id, message_id, is_sealed=turn.sealed_at is not None)
 
 
@@ -42,7 +45,17 @@ def _turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> Place:
         raise TurnNotFound(turn_id)
     if on_path and not jumps.is_ancestor(tx, turn_id, head.turn_id):
         raise NotOnPath(turn_id, head.session_id)
+    if not on_path and not _is_ours(tx, head, turn_id, turn.session_id):
+        why = f"turn {turn_id!r} is one of session {turn.session_id}, not of {head.session_id}; fork that session"
+        raise TurnNotFound(turn_id, sentence=why)
     return Place(turn_id, turn.parent_id, entries.of_turn(tx, turn_id) if turn.sealed_at is None else None)
+
+
+def _is_ours(tx: Tx, head: Head, turn_id: str, home: str) -> bool:
+    """Whether a turn is in the tree of the session: mostly one of its own, or before its head."""
+    if home == head.session_id or jumps.is_ancestor(tx, turn_id, head.turn_id):
+        return True
+    return turns.is_known(tx, head.session_id, turn_id)
 
 
 def _after(tx: Tx, turn_id: str, parent_id: str | None, message_id: str, *, is_sealed: bool) -> Place:

@@ -1,4 +1,4 @@
-"""The preview of a session: the first thing the user said in it; a fork keeps its origin's."""
+"""The preview of a session: the first thing the user said in its transcript; a fork keeps its origin's."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from typing import Protocol
 
 from ...base import exact_json
 from ...db.engine import Tx
-from ...db.queries import Q
+from ...db.queries import Q, Query
 from ...errors import BadValue
 from .. import rows
 
@@ -46,7 +46,16 @@ def recompute(tx: Tx, session_id: str) -> str | None:
     head = rows.head.one(tx, session=session_id)
     if head is not None and head.relation == "fork" and head.preview is not None:
         return head.preview
-    for _, data in tx.all(Q.first_words, session=session_id):
+    return _first(tx, Q.first_words_shown, session_id) or ever_said(tx, session_id)
+
+
+def ever_said(tx: Tx, session_id: str) -> str | None:
+    """The first thing the user ever said, also where it was replaced since: what a preview was before edits counted."""
+    return _first(tx, Q.first_words, session_id)
+
+
+def _first(tx: Tx, query: Query, session_id: str) -> str | None:
+    for _, data in tx.all(query, session=session_id):
         try:
             part = exact_json.parse(data)
         except BadValue:  # verify names it

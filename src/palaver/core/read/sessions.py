@@ -13,6 +13,7 @@ from .. import damage, model_ref, rows
 
 CLIENT = ("client", "session")  # origin and scope of ids that an application gives its sessions
 _LAST = "\U0010ffff"  # sorts after whatever an id goes on with
+_CLEAR = 4  # characters of an id from which on its end is enough
 
 
 def info(tx: Tx, session_id: str) -> SessionInfo:
@@ -70,17 +71,24 @@ def resolve(tx: Tx, wanted: str) -> str | None:
 
 
 def match(tx: Tx, name: str, *, deleted: bool) -> list[SessionInfo]:
-    """Exact names first; failing these, pieces of ids."""
-    exact = {resolve(tx, name)} | {session for session, _, _ in tx.all(Q.find_alias_anywhere, name=name)}
-    exact |= {session for (session,) in tx.all(Q.find_title, title=name)}
-    found = _alive(tx, exact - {None}, deleted)
-    if found:
-        return found
+    """A whole id, ours or the application's, is that session and no other. Else whatever has the name: by an alias, a
+    title, or a piece of its id; a piece of few characters counts only if nobody is called so."""
+    whole = resolve(tx, name)
+    if whole is not None:
+        return _alive(tx, {whole}, deleted)
+    called = {session for session, _, _ in tx.all(Q.find_alias_anywhere, name=name)}
+    called |= {session for (session,) in tx.all(Q.find_title, title=name)}
+    found = _alive(tx, called, deleted)
+    return found if found and len(name) < _CLEAR else _alive(tx, called | _pieces(tx, name), deleted)
+
+
+def _pieces(tx: Tx, name: str) -> set[str]:
+    """Sessions whose id begins with it, with or without what every id begins with; failing these, ends with it."""
     bare = ids.SESSION + name
     begun = tx.all(Q.find_id_pieces, ours=name, ours_end=name + _LAST, bare=bare, bare_end=bare + _LAST)
-    if not begun and len(name) >= 4:
+    if not begun and len(name) >= _CLEAR:
         begun = tx.all(Q.find_id_tails, tail="%" + like(name))
-    return _alive(tx, {session for (session,) in begun}, deleted)
+    return {session for (session,) in begun}
 
 
 def like(text: str) -> str:
@@ -88,7 +96,7 @@ def like(text: str) -> str:
     return text.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_")
 
 
-def _alive(tx: Tx, found: set[str | None], deleted: bool) -> list[SessionInfo]:
+def _alive(tx: Tx, found: set[str], deleted: bool) -> list[SessionInfo]:
     listed = [tx.one(Q.get_session, session=each) for each in found]
     infos = [as_info(row) for row in listed if row is not None]
     return sorted((i for i in infos if deleted or i.deleted_at is None), key=lambda i: (-i.updated_at, i.id))

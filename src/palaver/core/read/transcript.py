@@ -51,6 +51,9 @@ class Message:
         self.parts: list[str] = []
         self.part_ids: list[str] = []
 
+    def __repr__(self) -> str:
+        return f"<StoredMessage {self.id} {self.role}, {len(self.parts)} part{'' if len(self.parts) == 1 else 's'}>"
+
     def add(self, part_id: str, data: str) -> None:
         self.parts.append(codec.shown(data) if type(data) is str else damage.part(part_id))
         self.part_ids.append(part_id)

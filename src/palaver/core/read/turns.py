@@ -92,7 +92,7 @@ def usage(row: TurnRow) -> Usage:
 
 def infos(tx: Tx, turn_ids: Iterable[str]) -> list[TurnInfo]:
     found = (rows.turn.one(tx, turn=turn_id) for turn_id in turn_ids)
-    return [info(row) for row in found if row is not None]
+    return [info(damage.sound(row)) for row in found if row is not None]
 
 
 def with_status(tx: Tx, session_id: str, status: str) -> list[TurnInfo]:
@@ -136,7 +136,7 @@ def _between(tx: Tx, top: str, frame: Frame) -> list[TurnRow]:
 
 def _back(tx: Tx, turn_id: str, count: int) -> list[TurnRow]:
     """So many turns of the way to a turn, itself the last."""
-    return sorted(rows.turns_back.all(tx, turn=turn_id, limit=count), key=attrgetter("depth"))
+    return sorted(map(damage.sound, rows.turns_back.all(tx, turn=turn_id, limit=count)), key=attrgetter("depth"))
 
 
 def strays(tx: Tx, session_id: str, asked: Asked) -> Window[TurnInfo]:
@@ -159,7 +159,8 @@ def strays(tx: Tx, session_id: str, asked: Asked) -> Window[TurnInfo]:
 def tree(tx: Tx, session_id: str, asked: Asked) -> Window[TurnInfo]:
     """Every turn this session ever pointed at, began or left behind, and their ancestors; parents first."""
     sessions.require(tx, session_id)
-    known = sorted(rows.known_turns.all(tx, session=session_id), key=attrgetter("depth", "started_at", "id"))
+    found = map(damage.sound, rows.known_turns.all(tx, session=session_id))
+    known = sorted(found, key=attrgetter("depth", "started_at", "id"))
     place, cursors = {turn.id: number for number, turn in enumerate(known)}, Cursors("tree", session_id)
 
     def find(given: str, is_after: bool) -> Mark:
@@ -179,11 +180,11 @@ def _named(tx: Tx, cursors: Cursors, given: str) -> TurnRow:
     turn = rows.turn.one(tx, turn=name)
     if turn is None:
         raise TurnNotFound(name)
-    return turn
+    return damage.sound(turn)
 
 
 def _window(frame: Frame, cursors: Cursors, found: Sequence[TurnRow]) -> Window[TurnInfo]:
-    shown = [info(row) for row in frame.kept(found)]
+    shown = [info(damage.sound(row)) for row in frame.kept(found)]
     return frame.window(shown, lambda turn: cursors.of(turn.id), over=frame.is_over(found))
 
 
@@ -203,5 +204,5 @@ def head_at(tx: Tx, session_id: str, at: int) -> HeadAtRow:
     sessions.require(tx, session_id)
     found = rows.head_at.one(tx, session=session_id, at=at)
     if found is None:
-        raise SessionNotFound(session_id, f"it did not exist at {at}")
+        raise SessionNotFound(session_id, sentence=f"session {session_id} did not exist yet at {at}; it was made later")
     return found

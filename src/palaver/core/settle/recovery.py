@@ -25,6 +25,8 @@ from ..runtime import IsDead, Runtime
 from ..turn import open_turn, seal
 from . import requeue
 
+DIED = "its writer died"
+
 
 def recover_session(tx: Tx, runtime: Runtime, session_id: str) -> None:
     recover(tx, heads.lock(tx, session_id, timestamps=0), runtime.is_dead)
@@ -43,9 +45,9 @@ def recover(tx: Tx, head: Head, is_dead: IsDead) -> Head:
             if turn.response_id is None and _give_back(tx, head, turn.id, turn.fence):
                 head = heads.lock(tx, head.session_id, timestamps=0)
             elif turn.base_revision != head.revision:
-                head = abandon(tx, head, turn.id, "aborted")
+                head = abandon(tx, head, turn.id, "aborted", facts={"abort_reason": DIED})
             elif not busy:
-                head = finish(tx, head, turn.id, "aborted", kind="recover", reason="its writer died")
+                head = finish(tx, head, turn.id, "aborted", kind="recover", reason=DIED, facts={"abort_reason": DIED})
     return head
 
 

@@ -140,6 +140,8 @@ def _check_tool(part: dict[str, Any]) -> None:
 
 def _as_dict(given: Any) -> dict[str, Any]:
     if isinstance(given, str):
+        if not given:
+            raise BadValue("an empty text says nothing; leave the message out, or say something")
         return {"role": "user", "parts": [{"type": "text", "text": given}]}
     if isinstance(given, _TEXT):
         exact_json.parse(given)

@@ -20,7 +20,7 @@ from ...model import SEALED, TurnInfo, Usage, add_up
 from .. import counting, digests, heads, metadata, rows
 from ..facts import COLUMNS, TurnFacts, columns, outcome, stored
 from ..read import entries as turn_entries
-from ..read import jumps, turns
+from ..read import jumps, previews, turns
 from ..read.entries import Entry
 from ..read.heads import Head, Thread, thread_of
 from ..read.jumps import Jump
@@ -331,6 +331,7 @@ def mark_stray(tx: Tx, head: Head, turn_id: str, begin_seq: int, status: str) ->
             hidden = metadata.hide(text, now_ms())
             if hidden != text:
                 tx.defer(Q.set_message_metadata, id=row_id, metadata=hidden, now=now_ms())
+    tx.defer(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
     record_event(tx, head, "stray", begin_seq, {"turn": turn_id, "status": status})
     tx.defer(Q.set_stray, turn=turn_id, session=head.session_id, seq=head.event_seq)
 

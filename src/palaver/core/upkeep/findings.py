@@ -31,3 +31,11 @@ def check_json(where: str, text: Any, kind: type = dict) -> Iterator[Finding]:
         yield wrong("json", where, f"{where} is not valid JSON")
     elif not isinstance(value, kind):
         yield wrong("json", where, f"{where} is JSON, but no {'object' if kind is dict else 'list'}")
+
+
+def wrong_types(turn_id: Any, row: tuple[Any, ...], known: tuple[str, ...] = ()) -> Iterator[Finding]:
+    """Columns of a turn that hold another type than theirs; those in `known` are named elsewhere."""
+    where = damage.as_text(turn_id)
+    for name in damage.unsound(row):
+        if name not in known:
+            yield wrong("type", where, f"{name} of turn {where} is {getattr(row, name)!r:.40}, which it cannot be")

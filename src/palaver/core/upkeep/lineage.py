@@ -8,20 +8,33 @@ is cut at one of its turns, which is kept to be named. Memory goes with the numb
 from __future__ import annotations
 
 from collections.abc import Iterable
+from typing import NamedTuple
 
 from .records import TurnEdgeRow
 from .rules import Sums, total_tokens
 
 
+class End(NamedTuple):
+    """What a turn's row says of how and when it ended."""
+
+    status: str
+    sealed_at: int | None
+    base_revision: int
+    begin_seq: int
+    used_tokens: bool
+
+
 class Lineage:
     def __init__(self, edges: Iterable[TurnEdgeRow]) -> None:
         self.told: set[str] = set()  # messages whose usage turn.usage() told
+        self.altered: set[str] = set()  # messages and parts that are not what was written; noted as they are found
         self.circles: list[str] = []  # a turn of each
         self._open: dict[str, list[TurnEdgeRow]] = {}
         self._numbers: dict[str, int] = {}
         self._ids: list[str] = []
         self._homes: list[str] = []
         self._tokens: list[int] = []
+        self._ends: list[End] = []
         self._messages: list[int] = []
         self._grow(_resolved(self._read(edges), self._numbers))
 
@@ -33,6 +46,9 @@ class Lineage:
             self._ids.append(edge.id)
             self._homes.append(homes.setdefault(edge.session_id, edge.session_id))
             self._tokens.append(total_tokens(edge))
+            self._ends.append(
+                End(edge.status, edge.sealed_at, edge.base_revision, edge.begin_seq, self._tokens[-1] > 0)
+            )
             self._messages.append(edge.messages)
             parents.append(edge.parent_id)
             self._note(edge)
@@ -92,6 +108,21 @@ class Lineage:
         number = self._numbers[turn_id]
         depth = self._depths[number]
         return Sums(depth, self._tokens[number], self._messages[number]) if depth else None
+
+    def end(self, turn_id: str) -> End:
+        return self._ends[self._numbers[turn_id]]
+
+    def uncounted(self, counted: set[str]) -> list[str]:
+        """Turns that used tokens after one of their session whose usage has rows, and have none."""
+        first = dict[str, int]()
+        for turn_id in counted & self._numbers.keys():
+            home, begun = self._homes[self._numbers[turn_id]], self.end(turn_id).begin_seq
+            first[home] = min(begun, first.get(home, begun))
+        return [
+            turn_id
+            for turn_id, home, end in zip(self._ids, self._homes, self._ends, strict=True)
+            if end.used_tokens and turn_id not in counted and end.begin_seq > first.get(home, end.begin_seq)
+        ]
 
     def open_turns(self, session_id: str) -> list[TurnEdgeRow]:
         return self._open.get(session_id, [])

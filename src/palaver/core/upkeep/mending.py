@@ -19,6 +19,7 @@ from ...db.engine import Database, Tx
 from ...db.queries import Q
 from ...model import Usage
 from .. import damage, metadata, rows
+from ..foreign import materialise
 from ..read import previews
 from ..turn import open_turn, response
 from . import filling, records
@@ -96,6 +97,7 @@ def thread(turn_id: str) -> Repair:
     def repair(locked: Locked) -> None:
         row = records.sums_beside_parent.one(locked.tx, turn=turn_id)
         if row is not None:
+            row = damage.sound(row)
             parent = Sums(row.parent_depth, row.parent_tokens, row.parent_messages)
             right = parent.and_then(total_tokens(row), row.messages)
             locked.tx.defer(Q.set_thread, turn=turn_id, **right._asdict())
@@ -161,6 +163,17 @@ def usage(turn_id: str) -> Repair:
     return repair
 
 
+def cost(turn_id: str) -> Repair:
+    """And so is its cost, where they say one."""
+
+    def repair(locked: Locked) -> None:
+        (right,) = locked.tx.one(Q.cost_sum_of_turn, turn=turn_id) or (None,)
+        if right is not None:
+            locked.tx.defer(Q.set_turn_cost, turn=turn_id, cost=right)
+
+    return repair
+
+
 def session_facts(locked: Locked) -> None:
     locked.tx.defer(Q.restamp_facts, session=locked.session_id)
 
@@ -168,6 +181,26 @@ def session_facts(locked: Locked) -> None:
 def preview(locked: Locked) -> None:
     right = previews.recompute(locked.tx, locked.session_id)
     locked.tx.defer(Q.set_preview, session=locked.session_id, preview=right)
+
+
+def copy_fits(tx: Tx, copy_id: str, message_id: str) -> bool:
+    """Whether a row that stands in a fork for a message says what the message does."""
+    original, copy = materialise.as_stored(tx, message_id), materialise.as_stored(tx, copy_id)
+    if original is None or copy is None:
+        return True  # what is gone is named elsewhere
+    right = materialise.copied(original)
+    return right == (copy.role, metadata.view(copy.metadata), copy.created_at, copy.parts)
+
+
+def copy_of(copy_id: str, message_id: str) -> Repair:
+    def repair(locked: Locked) -> None:
+        original, row = materialise.as_stored(locked.tx, message_id), rows.message.one(locked.tx, id=copy_id)
+        if original is None or row is None or copy_fits(locked.tx, copy_id, message_id):
+            return
+        hidden, right = metadata.hidden_stamp(damage.as_json(row.metadata_json)), materialise.copied(original)
+        materialise.rewrite(locked.tx, locked.session_id, copy_id, right, hidden, now_ms())
+
+    return repair
 
 
 def stamp(row_id: str, message_id: str) -> Repair:

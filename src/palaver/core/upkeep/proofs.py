@@ -6,13 +6,16 @@ from collections.abc import Callable, Iterator
 
 from ...db.engine import Tx
 from ...db.queries import Q
+from ...model import SEALED
 from .. import damage
 from ..settle import recovery
 from ..turn import open_turn
 from . import mending, records, windows
-from .findings import Finding, check_json, stale, wrong
+from .findings import Finding, check_json, stale, wrong, wrong_types
 from .lineage import Lineage
-from .rules import Flaw, TurnProof
+from .rules import Flaw, TurnProof, status_flaw
+
+_OF_PARENTS = ("parent_sealed_at", "parent_digest")  # a parent is a turn itself
 
 
 def prove(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator[Finding]:
@@ -20,7 +23,9 @@ def prove(tx: Tx, lineage: Lineage, progress: Callable[[int], None]) -> Iterator
         yield wrong("parent", turn_id, f"turn {turn_id} comes from itself: its parents go round in a circle")
     count = 0
     for page in windows.pages(tx, records.turns_beside_parents, windows.TURNS):
-        proofs = {row.id: _Proof(row, lineage) for row in page}
+        for row in page:
+            yield from wrong_types(row.id, row, (*records.TurnEdgeRow._fields, *_OF_PARENTS))
+        proofs = {row.id: _Proof(row, lineage) for row in map(damage.sound, page)}
         yield from _conclude(tx, proofs)
         count += len(proofs)
         progress(count)
@@ -30,7 +35,7 @@ def _conclude(tx: Tx, proofs: dict[str, _Proof]) -> Iterator[Finding]:
     if not proofs:
         return
     first, last = min(proofs), max(proofs)
-    for line in _lines(tx, first, last):
+    for line in map(damage.sound, _lines(tx, first, last)):
         if line.turn_id in proofs:
             yield from proofs[line.turn_id].take(tx, line)
     for turn_id, message_id, part_id in tx.all(Q.parts_of_listed, first=first, last=last):
@@ -92,12 +97,20 @@ class _Proof:
     def conclude(self, tx: Tx) -> Iterator[Finding]:
         yield from check_json(f"{self._row.id}.facts_json", self._row.facts_json)
         if self._is_sealed:
+            yield from self._status()
             yield from self._chain()
             yield from self._thread()
         elif self._is_aside:
             yield wrong("aside", self._row.id, recovery.why_aside(tx, self._row.session_id, self._row.id))
         else:
             yield from _open_turn(tx, self._row)
+
+    def _status(self) -> Iterator[Finding]:
+        row = self._row
+        if row.status not in SEALED:
+            yield wrong("status", row.id, f"turn {row.id} is sealed, and its status is {row.status!r:.40}")
+        elif flaw := status_flaw(row.id, row.status, damage.parsed(row.facts_json)):
+            yield wrong("status", row.id, flaw)
 
     def _chain(self) -> Iterator[Finding]:
         row = self._row

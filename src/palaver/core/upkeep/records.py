@@ -77,6 +77,10 @@ class TurnEdgeRow(Row):
     reasoning_tokens: int
     cache_read: int
     cache_write: int
+    started_at: int
+    begin_seq: int
+    fence: int
+    cost_usd: float
     messages: int
 
 
@@ -154,6 +158,8 @@ class UsageSumsRow(Row):
     reasoning: int
     read_sum: int
     write_sum: int
+    cost_usd: float
+    cost_sum: float | None  # None: no row says what it cost
 
     def stored(self) -> tuple[int, ...]:
         return (self.input_tokens, self.output_tokens, self.reasoning_tokens, self.cache_read, self.cache_write)
@@ -199,6 +205,7 @@ class SessionBesideHeadRow(Row):
     created_at: int
     updated_at: int
     cost_usd: float
+    last_at: int | None
 
 
 class MessageListingRow(Row):
@@ -248,6 +255,34 @@ class PromptRow(Row):
     digest: str
     size: int
     body: str | None
+
+
+class NativeBesideTurnRow(Row):
+    """An item beside its turn; `body` only where it is small."""
+
+    turn_id: str
+    seq: int
+    session_id: str
+    item: str
+    digest: bytes
+    size: int | None
+    body: bytes | None
+    codec: str | None
+    home: str | None
+    sealed_at: int | None
+
+
+class ExportedNativeRow(Row):
+    turn_id: str
+    seq: int
+    session_id: str
+    origin: str
+    item: str
+    digest: bytes
+    body: bytes | None
+    codec: str | None
+    file: str | None
+    place: int | None
 
 
 class HeadBesideSessionRow(Row):
@@ -323,6 +358,8 @@ message_homes = Select("homes_of_messages", MessageHomeRow)
 part_numbers = Select("places_of_parts", PartNumbersRow)
 part_columns = Select("columns_of_parts", PartColumnsRow)
 prompts = Select("all_prompts", PromptRow)
+natives_beside_turns = Select("natives_beside_turns", NativeBesideTurnRow)
+exported_natives = Select("export_natives", ExportedNativeRow)
 heads_beside_sessions = Select("heads_beside_sessions", HeadBesideSessionRow)
 sums_beside_parent = Select("sums_beside_parent", SumsBesideParentRow)
 imported_entries = Select("import_lines", ImportedEntryRow)

@@ -11,7 +11,7 @@ from enum import Enum
 from hashlib import sha256
 from typing import Any, NamedTuple
 
-from ...model import Usage, add_up
+from ...model import SEALED, Usage, add_up
 from .. import damage, digests, heads, metadata
 from ..rows import ReflogRow, TurnRow
 from .records import ImportedEntryRow, StoredEntryRow, SumsBesideParentRow, TurnEdgeRow
@@ -81,6 +81,10 @@ def prompt_fits(digest: str, body: Any) -> bool:
     return sha256(digests.bytes_of(body)).hexdigest() == digest
 
 
+def native_fits(digest: bytes, body: bytes) -> bool:
+    return sha256(body).digest() == digest
+
+
 # ---------------------------------------------------------------- sums
 
 
@@ -132,3 +136,31 @@ class ReflogProof:
     def number_after(self, event_seq: int) -> int | None:
         """The number of the last line, if the head does not know of it."""
         return self.last.seq if self.last is not None and self.last.seq > event_seq else None
+
+
+# ---------------------------------------------------------------- the end of a turn
+
+SEALS = {"seal": SEALED, "recover": ("aborted",), "stop": ("aborted",)}  # lines that come with a seal: how it may end
+SLACK = 600_000  # milliseconds between a seal and its line: they are one transaction, and clocks are set
+
+
+def seal_flaws(line: ReflogRow, status: str, sealed_at: int | None, revision: int, newest: int) -> Iterator[str]:
+    """What a turn says of its end, and the line of its seal does not. Times that the store hands out may be ahead of
+    the clock, up to the `newest` of them."""
+    if line.kind not in SEALS or sealed_at is None:
+        return
+    if status not in SEALS[line.kind]:
+        yield f"turn {line.turn_id} is {status}, and the line of its seal says {line.kind}"
+    if sealed_at < line.at - SLACK or sealed_at > max(line.at + SLACK, newest):
+        yield f"turn {line.turn_id} was sealed at {line.at}, by its line of the reflog, not at {sealed_at}"
+    if revision != line.revision - 1:
+        yield f"turn {line.turn_id} was begun on revision {line.revision - 1}, by its reflog's line, not {revision}"
+
+
+def status_flaw(turn_id: str, status: str, facts: Any) -> str | None:
+    """What is kept of how a turn ended says its status."""
+    told = facts if isinstance(facts, dict) else {}
+    for name, right in (("error", "failed"), ("abort_reason", "aborted"), ("stopped", "aborted")):
+        if name in told and status != right:
+            return f"turn {turn_id} is {status}, and its facts have {name}: it was {right}"
+    return None

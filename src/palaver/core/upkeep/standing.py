@@ -16,9 +16,9 @@ from ...db.queries import Q
 from ...model import Usage
 from .. import damage, metadata, rows
 from ..read import previews
-from . import mending, records, windows
+from . import mending, records, rules, windows
 from .findings import Finding, check_json, stale, wrong
-from .lineage import Lineage, View
+from .lineage import End, Lineage, View
 from .rules import ReflogProof
 
 
@@ -79,7 +79,7 @@ def _session(tx: Tx, row: records.SessionBesideHeadRow, lineage: Lineage) -> Ite
     if is_whole:  # else the sums may be all that is left of what a damaged row counted
         yield from _rollups(row, tokens, before)
     if has_head:
-        yield from _with_head(tx, row, sight, path)
+        yield from _with_head(tx, row, lineage, sight, path)
     elif row.head_of is not None:
         yield wrong("head", row.id, f"the head of session {row.id} points at turn {row.turn_id}, which is not there")
 
@@ -92,11 +92,13 @@ def _loose_parts(tx: Tx, message: Message) -> Iterator[Finding]:
             yield wrong("json", where, f"part {where} cannot be read: it is not a JSON object with a type")
 
 
-def _with_head(tx: Tx, row: records.SessionBesideHeadRow, sight: _Sight, path: list[OnPath]) -> Iterator[Finding]:
-    yield from _copies(tx, row.id, sight)
+def _with_head(
+    tx: Tx, row: records.SessionBesideHeadRow, lineage: Lineage, sight: _Sight, path: list[OnPath]
+) -> Iterator[Finding]:
+    yield from _copies(tx, row.id, sight, lineage)
     yield from _times(sorted(path, key=attrgetter("depth", "seq")))
     yield from _preview(tx, row)
-    yield from _reflog(tx, row)
+    yield from _reflog(tx, row, lineage)
 
 
 def _messages(tx: Tx, session_id: str) -> Iterator[Message]:
@@ -119,7 +121,7 @@ def _metadata(tx: Tx, message_id: str, text: str | None) -> str:
     return text
 
 
-def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
+def _copies(tx: Tx, session_id: str, sight: _Sight, lineage: Lineage) -> Iterator[Finding]:
     message_id, copy_id = "", ""
     while True:
         found = records.copy_listings.all(
@@ -130,9 +132,18 @@ def _copies(tx: Tx, session_id: str, sight: _Sight) -> Iterator[Finding]:
                 stored = damage.as_json(_metadata(tx, row.row_id, row.metadata_json))
                 lines = windows.listing(tx, row.message_id, row.entries)
                 yield from sight.row(row.copy_id, row.message_id, stored, lines)
+                yield from _copy(tx, session_id, row, lineage)
         if len(found) < windows.ROWS:
             return
         message_id, copy_id = found[-1].message_id, found[-1].copy_id
+
+
+def _copy(tx: Tx, session_id: str, row: records.CopyListingRow, lineage: Lineage) -> Iterator[Finding]:
+    """A copy that is not what it is a copy of. Where that was altered, the copy may be all that is left of it."""
+    parts = [part.id for part in rows.parts.all(tx, message=row.message_id)]
+    if lineage.altered.isdisjoint([row.message_id, *parts]) and not mending.copy_fits(tx, row.copy_id, row.message_id):
+        what = f"message {row.copy_id} is a copy of message {row.message_id}, and does not say what that does"
+        yield stale("copy", row.copy_id, what, session_id, mending.copy_of(row.copy_id, row.message_id))
 
 
 class _Sight:
@@ -210,28 +221,38 @@ def _preview(tx: Tx, row: records.SessionBesideHeadRow) -> Iterator[Finding]:
     if row.relation == "fork" and row.preview is not None:
         return  # what it was given by its origin is a fact of its own
     right = previews.recompute(tx, row.id)
-    if right != row.preview:
+    if right != row.preview and row.preview != previews.ever_said(tx, row.id):  # an older version's
         what = f"the preview is {right!r}, not {row.preview!r}"
         yield stale("preview", row.id, what, row.id, mending.preview)
 
 
-def _reflog(tx: Tx, row: records.SessionBesideHeadRow) -> Iterator[Finding]:
-    proof, is_whole = ReflogProof(row.id), True
-    for line in _reflog_lines(tx, row.id):
+def _reflog(tx: Tx, row: records.SessionBesideHeadRow, lineage: Lineage) -> Iterator[Finding]:
+    proof, is_whole, seen = ReflogProof(row.id), True, set[str]()
+    for line in map(damage.sound, _reflog_lines(tx, row.id)):
         flaw = proof.take(line)
         if flaw and is_whole:  # what stands after it cannot be told apart
             yield wrong("reflog", row.id, flaw)
         is_whole = is_whole and not flaw
+        if is_whole and line.turn_id is not None and line.turn_id not in seen:
+            seen.add(line.turn_id)
+            if lineage.home(line.turn_id) == row.id:
+                yield from _sealed(row, line, lineage.end(line.turn_id))
     flaw = proof.head_flaw(row.turn_id, row.revision)
     if flaw and is_whole:
         yield wrong("head", row.id, flaw)
-    last = proof.number_after(row.event_seq)
+    last = proof.number_after(damage.as_time(row.event_seq, -1))
     if last is not None:
         newest = tx.one(Q.max_event, session=row.id)
         yield wrong("numbers", row.id, f"event numbers go to {last}, the head says {row.event_seq} ({newest})")
     opened = proof.first.reason if proof.first else None
     if opened is not None and opened != f"agent {row.agent}":
         yield wrong("agent", row.id, f"the session was opened with {opened}, its row says {row.agent!r}")
+
+
+def _sealed(row: records.SessionBesideHeadRow, line: rows.ReflogRow, end: End) -> Iterator[Finding]:
+    """The line with which a turn came onto the path was written in the transaction of its seal."""
+    for what in rules.seal_flaws(line, end.status, end.sealed_at, end.base_revision, damage.as_time(row.last_at)):
+        yield wrong("seal", str(line.turn_id), what)
 
 
 def _reflog_lines(tx: Tx, session_id: str) -> Iterator[rows.ReflogRow]:

@@ -17,8 +17,8 @@ from ...db.queries import Q
 from ...model import Problem
 from .. import damage
 from ..damage import parsed
-from . import columns, mending, proofs, records, rules, standing, windows
-from .findings import Finding, wrong
+from . import columns, mending, natives, proofs, records, rules, standing, windows
+from .findings import Finding, wrong, wrong_types
 from .lineage import Lineage
 
 _ROUNDS = 10
@@ -28,7 +28,8 @@ Progress = Callable[[int, int], None]  # turns and sessions looked at so far
 
 def check(tx: Tx, progress: Progress | None = None) -> list[Problem]:
     """What does not fit."""
-    return [finding.problem for finding in _findings(tx, Lineage(_edges(tx)), progress or _nobody)]
+    _, found = _findings(tx, progress or _nobody)
+    return [finding.problem for finding in found]
 
 
 def fix(db: Database, progress: Progress | None = None) -> list[Problem]:
@@ -37,8 +38,7 @@ def fix(db: Database, progress: Progress | None = None) -> list[Problem]:
     before: list[Problem] | None = None
     for rounds_left in reversed(range(_ROUNDS)):  # beside writers, one more may always be found
         with db.read() as tx:
-            lineage = Lineage(_edges(tx))
-            found = list(_findings(tx, lineage, progress or _nobody))
+            lineage, found = _findings(tx, progress or _nobody)
         problems, work = [finding.problem for finding in found], [finding.work for finding in found if finding.work]
         if not work and before is None:
             _refuse_if_it_may_not(db)
@@ -59,15 +59,27 @@ def _nobody(turns: int, sessions: int) -> None:
     """Wants to know."""
 
 
-def _edges(tx: Tx) -> Iterator[records.TurnEdgeRow]:
+def _edges(tx: Tx, found: list[Finding]) -> Iterator[records.TurnEdgeRow]:
     for page in windows.pages(tx, records.turn_edges, windows.TURNS):
-        yield from page
+        for edge in page:
+            found += wrong_types(edge.id, edge)
+            yield damage.sound(edge)
 
 
-def _findings(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]:
-    yield from proofs.prove(tx, lineage, lambda count: progress(count, 0))
+def _findings(tx: Tx, progress: Progress) -> tuple[Lineage, list[Finding]]:
+    found: list[Finding] = []
+    lineage = Lineage(_edges(tx, found))
+    found += _compared(tx, lineage, progress)
+    return lineage, found
+
+
+def _compared(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]:
+    for finding in proofs.prove(tx, lineage, lambda count: progress(count, 0)):
+        lineage.altered.add(finding.problem.where)
+        yield finding
     yield from standing.compare(tx, lineage, lambda count: progress(len(lineage), count))
-    yield from columns.compare(tx)
+    yield from columns.compare(tx, lineage)
+    yield from natives.prove(tx)
     yield from _rows(tx, lineage)
 
 

@@ -38,8 +38,16 @@ def listing(tx: Tx, message_id: str, text: str | None) -> Listing:
     """From the text that the engine made of them. An id of another program may have our separators in it."""
     fields = [line.split(FIELD) for line in text.split(LINE)] if text else []
     if all(len(each) == 2 for each in fields):
-        return sorted((turn_id, int(seq)) for turn_id, seq in fields)
-    return sorted((turn_id, seq) for turn_id, seq in tx.all(Q.lines_that_list, message=message_id))
+        return sorted((turn_id, _number(seq)) for turn_id, seq in fields)
+    return sorted((turn_id, _number(seq)) for turn_id, seq in tx.all(Q.lines_that_list, message=message_id))
+
+
+def _number(seq: str | int) -> int:
+    """Of a line; what is none counts as the first, and does not fit its digest."""
+    try:
+        return int(seq)
+    except ValueError:
+        return 0
 
 
 def with_lines() -> dict[str, Any]:

@@ -75,7 +75,7 @@ class Changes(NamedTuple):
     @classmethod
     def of(cls, more: Any, given: UpdateKeywords) -> Changes:
         """What a caller gave, looked at; `more` are facts by other names."""
-        arguments.options("update", given, UpdateKeywords.__annotations__)
+        arguments.options("update", given, {*UpdateKeywords.__annotations__, "facts"})
         named = {name: value for name, value in given.items() if name in session_facts.NAMES}
         exact_json.check_workspace(given.get("workspace"))
         told = session_facts.given("update", named, more)
@@ -135,6 +135,11 @@ def set_ended(tx: Tx, _: Runtime, session_id: str, ended: bool, reason: str | No
     head, now = heads.lock(tx, session_id, timestamps=0), now_ms()
     if head.deleted_at is not None:
         raise SessionDeleted(session_id)
+    before = sessions.info(tx, session_id)
+    if ended and before.ended_at is not None:
+        if reason == before.end_reason:
+            return
+        raise Refused(f"session {session_id} has ended already ({before.end_reason or 'no reason'}); reopen it first")
     tx.defer(Q.set_ended, session=session_id, at=now if ended else None, reason=reason)
     open_turn.record_event(tx, head, "end" if ended else "reopen", None, {"reason": reason} if ended else {})
 

@@ -29,7 +29,8 @@ def rewind(tx: Tx, runtime: Runtime, session_id: str, to: str, expected: int | N
 def move(tx: Tx, runtime: Runtime, session_id: str, to: str | None, expected: int | None, reason: str | None) -> None:
     head = preflight.ready(tx, runtime, session_id, expected=expected, timestamps=0)
     if to is not None and not _is_ours(tx, head, to):
-        raise TurnNotFound(to, "it is not a sealed turn of this session; fork(at=…) reaches others")
+        why = f"turn {to!r} is not a sealed turn of session {session_id}; tree() has those that are"
+        raise TurnNotFound(to, sentence=why)
     move_head(tx, head, to, kind="move", reason=reason)
 
 

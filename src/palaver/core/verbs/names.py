@@ -89,4 +89,6 @@ def _refuse_taken(tx: Tx, session_id: str, name: str) -> None:
 
 def remove_alias(tx: Tx, _: Runtime, session_id: str, name: str, namespace: str) -> None:
     if not tx.run(Q.delete_alias, namespace=namespace, name=name, session=session_id):
-        raise SessionNotFound(name, f"no {namespace} of that name points here")
+        raise SessionNotFound(
+            name, sentence=f"session {session_id} has no {namespace} {name!r}; nothing was taken away"
+        )

@@ -92,7 +92,10 @@ def _last_said(tx: Tx, head: Head) -> str:
     for turn in reversed(rows.path_kinds.all(tx, turn=head.turn_id)) if head.turn_id else ():
         if turn.kind != summaries.KIND:
             return turn.id
-    raise MessageNotFound("the last answer", "nothing was said yet")
+    raise MessageNotFound(
+        "the last answer",
+        sentence=f"nothing was said in session {head.session_id} yet: there is no answer to give again",
+    )
 
 
 def _last_answer(tx: Tx, turn_id: str) -> str | None:

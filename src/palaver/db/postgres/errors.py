@@ -1,12 +1,16 @@
-"""What Postgres's errors mean to a person: by SQLSTATE, never by text."""
+"""What Postgres's errors mean to a person: by SQLSTATE; by text only where there was no connection, and the driver
+gives nothing else."""
 
 from __future__ import annotations
+
+import re
 
 import psycopg
 from psycopg import errors as pg
 
 from ...errors import (
     BadValue,
+    NotAStore,
     PalaverError,
     Refused,
     SchemaMismatch,
@@ -21,6 +25,10 @@ from ...errors import (
 TRANSLATED = (psycopg.Error, UnicodeEncodeError)
 _LATER = (pg.LockNotAvailable, pg.DeadlockDetected, pg.SerializationFailure)
 _SHAPE = (pg.UndefinedTable, pg.UndefinedColumn, pg.DatatypeMismatch, pg.NotNullViolation, pg.UndefinedObject)
+_LOGIN = ("authentication", "no password", "pg_hba.conf", 'role "')
+_NAMES = ("could not translate", "failed to resolve")
+_NO_DATABASE = re.compile(r'database "[^"]*" does not exist')
+_MISTAKE = "connection is bad: invalid "  # a value in the address that the driver does not know
 _MAY_NOT = (pg.InsufficientPrivilege, pg.ReadOnlySqlTransaction)
 
 
@@ -58,8 +66,26 @@ def explain(error: Exception, name: str, timeout: float) -> PalaverError:
     if isinstance(error, pg.UniqueViolation):
         return Refused(f"somebody else stored the same at the same moment ({reason}); try again")
     if is_lost(error):
-        return StoreUnavailable(not_done(error, name))
+        return _not_let_in(error, name) or StoreUnavailable(not_done(error, name))
     return StoreError(f"{name}: {reason}")
+
+
+def is_hopeless(error: psycopg.Error) -> bool:
+    """The server is there and says no, or the address is wrong: waiting does not help."""
+    text = str(error)
+    return any(word in text for word in (*_LOGIN, *_NAMES, _MISTAKE)) or _NO_DATABASE.search(text) is not None
+
+
+def _not_let_in(error: BaseException, name: str) -> PalaverError | None:
+    """Why no other try will do better; None if one may."""
+    text, reason = str(error), _first_line(error)
+    if _NO_DATABASE.search(text):
+        return NotAStore(f"{name}: there is no such database ({reason}); make it (createdb), or name another")
+    if any(word in text for word in _LOGIN):
+        return StoreError(f"{name} does not let you in ({reason}); give the right user and password")
+    if any(word in text for word in _NAMES):
+        return StoreUnavailable(f"{name} cannot be found ({reason}); look at the host's name")
+    return BadValue(f"{name}: {reason}; mend the address") if _MISTAKE in text else None
 
 
 def not_done(error: BaseException, name: str) -> str:

@@ -10,14 +10,13 @@ import psycopg
 from ...base.clock import monotonic
 from ..engine import Row
 from .address import Address
-from .errors import explain, is_lost
+from .errors import explain, is_hopeless, is_lost
 from .nodes import Node, node_of
 from .pipeline import Pipeline
 from .settings import Settings
 
 _IDLE = 8  # connections that are kept when nobody uses them
 _AGE = 600.0  # seconds after which a connection is replaced: a backend's memory grows with the schemas it has seen
-_NO = ("authentication", "does not exist", "no password", "could not translate", "failed to resolve")
 
 
 class Pool:
@@ -44,7 +43,7 @@ class Pool:
             try:
                 return self._address.connect(self._timeout)
             except psycopg.Error as error:
-                if not is_lost(error) or _is_hopeless(error) or monotonic() > deadline or self.is_closed:
+                if not is_lost(error) or is_hopeless(error) or monotonic() > deadline or self.is_closed:
                     raise explain(error, self._name, self._timeout) from None
             self.pause()
 
@@ -118,9 +117,3 @@ def _is_idle(connection: psycopg.Connection[Row]) -> bool:
         connection.close()
         return False
     return True
-
-
-def _is_hopeless(error: psycopg.Error) -> bool:
-    """The server is there and says no: waiting does not help."""
-    text = str(error)
-    return any(word in text for word in _NO)

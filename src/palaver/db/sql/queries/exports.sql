@@ -132,6 +132,15 @@ SELECT {columns pruned} FROM pruned WHERE session_id = :session ORDER BY part_id
 -- name: export_facts
 SELECT {columns session_facts} FROM session_facts WHERE session_id = :session ORDER BY name, value;
 
+-- name: export_has_natives
+SELECT 1 FROM natives LIMIT 1;
+
+-- name: export_native_sizes
+SELECT seq, octet_length(body) FROM natives WHERE turn_id = :turn AND seq > :after ORDER BY seq LIMIT :limit;
+
+-- name: export_natives
+SELECT {columns natives} FROM natives WHERE turn_id = :turn AND seq > :after AND seq <= :upto ORDER BY seq;
+
 -- name: export_prompt
 SELECT {columns system_prompts} FROM system_prompts WHERE digest = :digest;
 

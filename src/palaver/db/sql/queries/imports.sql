@@ -84,6 +84,11 @@ INSERT INTO usage ({columns usage}) SELECT {values usage} FROM chat_sessions c
         OR EXISTS (SELECT 1 FROM chat_messages m WHERE m.id = :message_id AND m.session_id = :group))
 ON CONFLICT (session_id, n) DO NOTHING;
 
+-- name: import_native
+INSERT INTO natives ({columns natives}) SELECT {values natives} FROM turns t
+ WHERE t.id = :turn_id AND t.session_id = :group AND t.sealed_at IS NOT NULL
+ON CONFLICT (turn_id, seq) DO NOTHING;
+
 -- name: import_prompt
 {put system_prompts};
 
@@ -133,6 +138,9 @@ DELETE FROM usage WHERE session_id = :session;
 -- name: drop_facts
 DELETE FROM session_facts WHERE session_id = :session;
 
+-- name: drop_natives
+DELETE FROM natives WHERE session_id = :session;
+
 -- name: count_turns
 SELECT count(*) FROM turns WHERE session_id = :session;
 
@@ -144,6 +152,9 @@ SELECT count(*) FROM usage WHERE session_id = :session;
 
 -- name: count_facts
 SELECT count(*) FROM session_facts WHERE session_id = :session;
+
+-- name: count_natives
+SELECT count(*) FROM natives WHERE session_id = :session;
 
 -- Proof of what came in.
 

@@ -198,6 +198,14 @@ SELECT id FROM chat_sessions
 -- plan: free
 SELECT id FROM chat_sessions WHERE id LIKE :tail ESCAPE '\' ORDER BY id LIMIT 50;
 
+-- name: first_words_shown
+-- The same of those that are in the transcript: an edit replaces what was said first.
+SELECT m.id, p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
+ WHERE m.session_id = :session AND m.role = 'user' AND p.type = 'text' AND m.metadata_json NOT LIKE '%"hidden_at":%'
+   AND EXISTS (SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+                WHERE e.ref = m.id AND e.kind = 'message' AND t.base_revision >= 0)
+ ORDER BY m.created_at, m.id, p."index" LIMIT 50;
+
 -- name: first_words
 -- Text parts of the user's first messages, in the order they were said.
 SELECT m.id, p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id

@@ -83,7 +83,7 @@ SELECT {turn_columns} FROM turns t WHERE t.id = :turn;
 
 -- name: thread_of
 SELECT t.digest, t.depth, t.thread_tokens, t.thread_messages, t.thread_results, t.thread_calls,
-       t.jump, j.depth, j.jump, o.depth
+       t.jump, j.depth AS jump_depth, j.jump AS jump_on, o.depth AS depth_on
   FROM turns t LEFT JOIN turns j ON j.id = t.jump LEFT JOIN turns o ON o.id = j.jump
  WHERE t.id = :turn;
 
@@ -129,7 +129,7 @@ SELECT parent_id FROM turns WHERE id = :turn;
 
 -- name: parent_and_seal
 -- Of a turn that has, or had, a place in the tree: not of a queued message.
-SELECT parent_id, sealed_at FROM turns WHERE id = :turn AND base_revision >= 0;
+SELECT parent_id, sealed_at, session_id FROM turns WHERE id = :turn AND base_revision >= 0;
 
 -- name: unfilled_turns
 SELECT id, session_id, parent_id, depth, kind, sealed_at, facts_json FROM turns

@@ -47,7 +47,7 @@ SELECT u.input, u.output, u.cache_read, u.cache_write
 SELECT u.turn_id, t.id, t.session_id, t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write,
        CAST(sum(u.input) AS INTEGER) AS input, CAST(sum(u.output) AS INTEGER) AS output,
        CAST(sum(u.reasoning) AS INTEGER) AS reasoning, CAST(sum(u.cache_read) AS INTEGER) AS read_sum,
-       CAST(sum(u.cache_write) AS INTEGER) AS write_sum
+       CAST(sum(u.cache_write) AS INTEGER) AS write_sum, t.cost_usd, sum(u.cost_reported) AS cost_sum
   FROM usage u LEFT JOIN turns t ON t.id = u.turn_id
  WHERE u.turn_id > :after
  GROUP BY u.turn_id, t.id ORDER BY u.turn_id LIMIT :limit;
@@ -56,6 +56,12 @@ SELECT u.turn_id, t.id, t.session_id, t.input_tokens, t.output_tokens, t.reasoni
 SELECT CAST(sum(input) AS INTEGER), CAST(sum(output) AS INTEGER), CAST(sum(reasoning) AS INTEGER),
        CAST(sum(cache_read) AS INTEGER), CAST(sum(cache_write) AS INTEGER)
   FROM usage WHERE turn_id = :turn;
+
+-- name: cost_sum_of_turn
+SELECT sum(cost_reported) FROM usage WHERE turn_id = :turn;
+
+-- name: set_turn_cost
+UPDATE turns SET cost_usd = :cost WHERE id = :turn;
 
 -- name: set_turn_tokens
 UPDATE turns SET input_tokens = :input, output_tokens = :output, reasoning_tokens = :reasoning,

@@ -6,7 +6,8 @@
 -- name: turn_edges
 -- The tree, and what is summed up along it.
 SELECT t.id, t.parent_id, t.session_id, t.base_revision, t.status, t.live, t.sealed_at, t.response_id, t.usage_told,
-       t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write,
+       t.input_tokens, t.output_tokens, t.reasoning_tokens, t.cache_read, t.cache_write, t.started_at, t.begin_seq,
+       t.fence, t.cost_usd,
        (SELECT count(CASE e.kind WHEN 'message' THEN 1 END) FROM turn_entries e WHERE e.turn_id = t.id) AS messages
   FROM turns t WHERE t.id >= :after ORDER BY t.id LIMIT :limit;
 
@@ -39,7 +40,7 @@ SELECT metadata_json FROM chat_messages WHERE id = :id;
 SELECT s.id, s.agent, s.model_json, s.permissions_json, s.metadata_json, s.prompt_tokens, s.completion_tokens,
        s.reasoning_tokens, s.cache_read, s.cache_write, s.total_tokens, h.session_id AS head_of, h.turn_id, h.revision,
        h.event_seq, h.preview, h.deleted_at, h.relation, s.created_at, s.updated_at,
-       s.cost_usd
+       s.cost_usd, h.last_at
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id >= :after ORDER BY s.id LIMIT :limit;
 
 -- name: messages_of_session
@@ -98,6 +99,16 @@ SELECT w.id, w.session_id, m.session_id AS home, w.type, w.tool_call_id, w.tool_
 SELECT digest, octet_length(body) AS size, CASE WHEN octet_length(body) <= :inline THEN body END AS body
   FROM system_prompts
  WHERE digest >= :after ORDER BY digest LIMIT :limit;
+
+-- name: natives_beside_turns
+-- Items of other programs beside the turns that they were given for.
+SELECT n.turn_id, n.seq, n.session_id, n.item, n.digest, octet_length(n.body) AS size,
+       CASE WHEN octet_length(n.body) <= :inline THEN n.body END AS body, n.codec, t.session_id AS home, t.sealed_at
+  FROM natives n LEFT JOIN turns t ON t.id = n.turn_id
+ WHERE (n.turn_id, n.seq) > (:turn, :seq) ORDER BY n.turn_id, n.seq LIMIT :limit;
+
+-- name: body_of_native
+SELECT body FROM natives WHERE turn_id = :turn AND seq = :seq;
 
 -- name: heads_beside_sessions
 SELECT h.session_id, s.id AS row_id FROM heads h LEFT JOIN chat_sessions s ON s.id = h.session_id
