@@ -51,6 +51,7 @@ TARGETS = {
     ),
     "normal.fork": Target("fork in the middle of 2,000 messages", 0.2, unit="ms"),
     "normal.fork.known": Target("fork vs a raw fork that is told the message's id", unit="ms"),
+    "normal.graft": Target("graft of {grafted:,} turns vs raw inserts of the same rows, per turn", 3.3),
     "normal.storm.rate": Target("8 processes, messages/s", 0.9, ">=", "/s"),
     "normal.storm.worst": Target("8 processes, worst wait", 100, unit="ms", judged="ours"),
     "normal.cold": Target("import + open + read one session", 1.5, unit="ms"),

@@ -15,7 +15,7 @@ from ..core.read import natives
 from ..core.read.natives import Key
 from ..core.turn import seal
 from ..core.turn.message_input import NewMessage, prepare_message
-from ..core.turn.options import TurnOptions
+from ..core.turn.options import PLAIN, TurnOptions
 from ..core.turn.seal import Told
 from ..core.verbs.compaction import Compaction
 from ..core.verbs.graft import NewNative, NewTurn, Summary
@@ -67,7 +67,8 @@ def natives_of(tx: Tx, turn_id: str) -> list[Native]:
 
 
 def turn(given: GraftTurn, parent_id: str | None, kept: list[NewNative], origin: str, keep_from: str | None) -> NewTurn:
-    options = TurnOptions(**_mapping("options", given.options))
+    said_of_it = _mapping("options", given.options)
+    options = TurnOptions(**said_of_it) if said_of_it else PLAIN
     messages, times = _messages(given, options)
     said = given.compaction
     summary = None if said is None else Summary(Compaction.of(said.summary, said.options), keep_from)  # type: ignore[arg-type]
@@ -96,7 +97,7 @@ def _messages(given: GraftTurn, options: TurnOptions) -> tuple[list[NewMessage],
         if isinstance(message, dict) and "created_at" in message:
             message = message.copy()
             at = time("created_at", message.pop("created_at"))
-        messages.append(prepare_message(message, options.for_message))
+        messages.append(prepare_message(message, None if options is PLAIN else options.for_message))
         times.append(at)
     return messages, times
 

@@ -179,6 +179,7 @@ class _Batch:
         self._origin = origin
         self._is_beside = is_beside
         self._threads: dict[str, Thread] = {}
+        self._standing = TurnOptions.standing(tx, head.session_id)  # under the lock: it is the same for all of them
         line = rows.newest_line.one(tx, session=head.session_id)
         self._line_at, self._link = (line.at, line.link) if line else (0, b"")
         self._is_straight = True  # each turn stood on the one before it
@@ -256,8 +257,7 @@ class _Batch:
         return Dated(times, started, max(started, sealed), hidden_at)
 
     def _commit(self, new: NewTurn, dated: Dated) -> Sealed:
-        tx, options, session_id = self._tx, new.options, self._head.session_id
-        standing = options.standing(tx, session_id)
+        tx, options, standing = self._tx, new.options, self._standing
         options.keep_bodies(tx)
         options.say_in(new.messages, standing)
         return seal.commit(
