@@ -276,7 +276,7 @@ class Turn:
         with self._lock:
             self._recorder.refresh()
             self._recorder.refuse_ended(waiting=True)
-            if given != Usage() or any(each is not None for each in (told, cost, model, key)):  # else nothing is told
+            if given != Usage() or any(each is not None for each in (told, cost, model)):  # else nothing is told yet
                 changes.count_usage(self._recorder, given, cost, model, key)
 
     # ------------------------------------------------------------ waiting and results from outside

@@ -231,7 +231,7 @@ def test_usage_that_is_forged_is_refused_however_many_rows_come_at_once(
 ) -> None:
     with palaver.open(tmp_path / "talks.db") as here, here.sessions.create("coder").turn("count") as turn:
         for number in range(40):
-            turn.usage(input=number, key=f"resp-{number}")
+            turn.usage(input=number + 2, key=f"resp-{number}")
         turn.write({"type": "start"})
         turn.seal()
         (group,) = groups(export(here))
