@@ -276,9 +276,7 @@ class Turn:
         with self._lock:
             self._recorder.refresh()
             self._recorder.refuse_ended(waiting=True)
-            if (
-                told is not None or given != Usage() or cost is not None or model is not None
-            ):  # else nothing is told yet
+            if given != Usage() or any(each is not None for each in (told, cost, model)):  # else nothing is told yet
                 changes.count_usage(self._recorder, given, cost, model, key)
 
     # ------------------------------------------------------------ waiting and results from outside

@@ -231,7 +231,7 @@ def test_usage_that_is_forged_is_refused_however_many_rows_come_at_once(
 ) -> None:
     with palaver.open(tmp_path / "talks.db") as here, here.sessions.create("coder").turn("count") as turn:
         for number in range(40):
-            turn.usage(input=number, key=f"resp-{number}")
+            turn.usage(input=number + 2, key=f"resp-{number}")
         turn.write({"type": "start"})
         turn.seal()
         (group,) = groups(export(here))
@@ -362,7 +362,7 @@ def test_only_a_server_has_spaces_and_its_secrets_stay_secret() -> None:
     with pytest.raises(palaver.BadValue, match="a file is one"):
         palaver.spaces("talks.db")
     with pytest.raises(palaver.BadValue, match="not a Postgres address") as refused:
-        palaver.spaces("postgresql://h/d?secret=1").list()
+        palaver.spaces("postgresql://h/d?bogus=secret").list()
     with pytest.raises(palaver.StoreUnavailable) as lost:
         palaver.spaces("postgresql://u:secret@127.0.0.1:1/d").list()
     assert "secret" not in str(refused.value) + str(lost.value)

@@ -108,6 +108,7 @@ SCHEMAS[5] = SCHEMAS[4] | {
     + " summarization_output_tokens duration_ms trigger metadata_json",
     "bodies": "digest kind body created_at",
 }
+SCHEMAS[6] = SCHEMAS[5] | {"natives": "turn_id seq session_id origin item digest body codec file place"}
 
 
 def columns(path: str) -> dict[str, list[str]]:

@@ -29,6 +29,22 @@ def lock(tx: Tx, session_id: str, *, timestamps: int = 1, events: int = 1, previ
     return Head(session_id, *row)
 
 
+def lock_as_it_is(tx: Tx, session_id: str) -> Head:
+    """Lock the session and leave its clock alone, for what has times of its own; `put` writes down where it ends."""
+    row = tx.one(Q.lock_for_graft, session=session_id, now=now_ms())
+    if row is None:  # another program made the session
+        _make_head(tx, session_id)
+        row = tx.one(Q.lock_for_graft, session=session_id, now=now_ms())
+        assert row is not None
+    return Head(session_id, *row)
+
+
+def put(tx: Tx, head: Head, *, said: int | None, preview: str | None) -> None:
+    """A head that moved line by line under `lock_as_it_is`. `said`: when its newest message was, if it got any."""
+    about = {"turn": head.turn_id, "revision": head.revision, "event_seq": head.event_seq, "last_at": head.last_at}
+    tx.defer(Q.finish_graft, session=head.session_id, **about, said=said, preview=preview)
+
+
 def flushed(tx: Tx, head: Head) -> Head:
     """Run the deferred statements now, so that their errors are raised here; the same head."""
     tx.all(Q.read_head, session=head.session_id)

@@ -254,7 +254,7 @@ class _Source:
             if said is None:  # it cannot be divided: all of it comes in again, beside
                 known, said = natives.Known(parent, 0), step.rest(0) if step.rest else step
             if said is None:
-                raise BadValue("rest(0) is the whole turn, and cannot be None")
+                raise BadValue("an importer says nothing of a turn that is all new")
             new = self._prepare(tx, step, said, keys, known)
             turn_id = new.id
             made.add(new.id)

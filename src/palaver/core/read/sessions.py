@@ -12,6 +12,7 @@ from ...model import SessionInfo, Usage
 from .. import damage, model_ref, rows
 
 CLIENT = ("client", "session")  # origin and scope of ids that an application gives its sessions
+_LONGEST = 200  # characters of an id; a pattern of very many is more than SQLite takes
 _LAST = "\U0010ffff"  # sorts after whatever an id goes on with
 _CLEAR = 4  # characters of an id from which on its end is enough
 
@@ -86,7 +87,7 @@ def _pieces(tx: Tx, name: str) -> set[str]:
     """Sessions whose id begins with it, with or without what every id begins with; failing these, ends with it."""
     bare = ids.SESSION + name
     begun = tx.all(Q.find_id_pieces, ours=name, ours_end=name + _LAST, bare=bare, bare_end=bare + _LAST)
-    if not begun and len(name) >= _CLEAR:
+    if not begun and _CLEAR <= len(name) <= _LONGEST:
         begun = tx.all(Q.find_id_tails, tail="%" + like(name))
     return {session for (session,) in begun}
 

@@ -128,12 +128,7 @@ def write(tx: Tx, runtime: Runtime, session_id: str, origin: str, steps: Sequenc
 def _lock(tx: Tx, runtime: Runtime, session_id: str) -> Head:
     if not is_settled(tx, runtime, session_id):
         preflight.settle_open(tx, runtime, session_id)
-    row = tx.one(Q.lock_for_graft, session=session_id, now=now_ms())
-    if row is None:  # another program made the session
-        heads.lock(tx, session_id, timestamps=0, events=0)
-        row = tx.one(Q.lock_for_graft, session=session_id, now=now_ms())
-        assert row is not None
-    head = Head(session_id, *row)
+    head = heads.lock_as_it_is(tx, session_id)
     heads.refuse_gone(head)
     preflight.refuse_closed(head)
     return head
@@ -219,10 +214,8 @@ class _Batch:
         self._take(event_seq=self._head.event_seq + 1)
         told = {"origin": self._origin, "turns": self.turns, "beside": self._is_beside}
         open_turn.record_event(self._tx, self._head, "graft", None, told)
-        head, said = self._head, self._head.last_at if self.turns else None
-        about = {"turn": head.turn_id, "revision": head.revision, "event_seq": head.event_seq, "said": said}
-        about["preview"] = self._preview
-        self._tx.defer(Q.finish_graft, session=head.session_id, last_at=head.last_at, **about)
+        head = self._head
+        heads.put(self._tx, head, said=head.last_at if self.turns else None, preview=self._preview)
         seal.touch(self._tx, head.session_id, self._last.facts if self._last else {}, head.last_at)
         if not self._is_beside and not self._is_straight:
             hidden_stamps.restamp(self._tx, head, self._old)
