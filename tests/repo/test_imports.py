@@ -39,7 +39,7 @@ LAYERS = [
     {"dialects", "importers"},
     {"cli", "testing", "__main__"},
 ]
-HANDLES = LAYERS[-3] | {"model", "errors", "base"}  # what a dialect may import
+HANDLES = LAYERS[-3] | {"model", "aisdk", "formats", "errors", "base"}  # what a dialect and an importer may import
 CORE = [
     {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "packing", "rows", "session_facts"},
     {"read", "runtime", "head_cache"},
@@ -111,15 +111,23 @@ def test_an_arrow_that_points_up_is_seen() -> None:
 
 
 def below_the_handles(name: str, source: str) -> list[str]:
-    """What a dialect imports that is not for it."""
-    return [other for other in imports(name, source) if other.split(".")[0] not in HANDLES | {"dialects"}]
+    """What a dialect or an importer imports that is not for it; of grafts it is the values."""
+    mine = name.split(".")[0]
+    rooms = HANDLES | {"importers", mine}
+    return [
+        other
+        for other in imports(name, source, is_package=name in ("importers", "dialects"))
+        if other.split(".")[0] not in rooms and other != "grafts.values"
+    ]
 
 
-def test_a_dialect_speaks_only_to_the_handles() -> None:
+def test_a_dialect_and_an_importer_speak_only_to_the_handles() -> None:
     for name, path in MODULES.items():
-        if name.startswith("dialects."):
+        if name.split(".")[0] in ("dialects", "importers"):
             assert below_the_handles(name, path.read_text()) == [], name
     assert below_the_handles("dialects.planted.reader", "from ...core.read import turns") == ["core.read.turns"]
+    assert below_the_handles("importers.planted", "from ..grafts import driver") == ["grafts.driver"]
+    assert below_the_handles("importers.planted", "from ..grafts.values import GraftTurn") == []
 
 
 def reached(name: str) -> set[str]:
