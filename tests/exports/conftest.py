@@ -28,7 +28,7 @@ class Source:
 
 @pytest.fixture(scope="session")
 def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
-    store = palaver.open(tmp_path_factory.mktemp("rich") / "rich.db")
+    store = palaver.open(tmp_path_factory.mktemp("rich") / "rich.db", trim_after=3600)
     ids = rich.fill(store)
     with store:
         yield Source(store, ids)
@@ -36,14 +36,14 @@ def source(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Source]:
 
 @pytest.fixture
 def target(tmp_path: Path) -> Iterator[palaver.Store]:
-    with palaver.open(tmp_path / "target.db") as opened:
+    with palaver.open(tmp_path / "target.db", trim_after=3600) as opened:
         yield opened
 
 
 @pytest.fixture
 def quick() -> Iterator[palaver.Store]:
     """An empty store in memory, where the file does not matter."""
-    with palaver.open(":memory:") as opened:
+    with palaver.open(":memory:", trim_after=3600) as opened:
         yield opened
 
 
@@ -54,7 +54,7 @@ def scratch(tmp_path: Path) -> Iterator[Any]:
 
     def get(name: str) -> palaver.Store:
         if name not in opened:
-            opened[name] = palaver.open(tmp_path / f"{name}.db")
+            opened[name] = palaver.open(tmp_path / f"{name}.db", trim_after=3600)
         return opened[name]
 
     yield get

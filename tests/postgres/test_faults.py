@@ -613,7 +613,7 @@ def test_a_chunk_whose_commit_waits_for_a_standby_when_the_line_is_cut_is_stored
         session = store.sessions.create()
         turn = stream(session, "a ")
         with commits_wait(database) as release, beside(lambda: turn.write(delta("b "))) as result:
-            assert soon(lambda: commits_that_wait(database) == 1)
+            assert soon(lambda: commits_that_wait(database) >= 1)  # its own; maintenance may wait beside it
             line.cut()
             soon(lambda: waits_for_a_lock(database), within=1.5)  # where it is sent again, it meets its old self
             release()

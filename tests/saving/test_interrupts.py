@@ -16,6 +16,7 @@ import apsw
 import pytest
 
 import palaver
+from palaver.db.sqlite.transactions import Write
 
 from ..tools.sql import one, query
 from ..tools.waiting import together, until
@@ -178,3 +179,22 @@ def test_two_stores_of_a_process_do_not_wait_for_each_other_after_an_interrupt(p
         other = second.sessions.get(session.id)
         assert together(lambda: other.commit("one").status, lambda: session.commit("two").status) == ["completed"] * 2
         assert sorted(m["parts"][0]["text"] for m in session.messages()) == ["one", "two"]
+
+
+def test_a_transaction_whose_end_a_signal_kept_from_running_locks_nobody_out(
+    store: palaver.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """A signal may come between two instructions: after the block, before the first one of what ends it."""
+    session = store.sessions.create("a")
+    with monkeypatch.context() as patched:
+
+        def cut_off(*_: object) -> None:
+            raise KeyboardInterrupt
+
+        patched.setattr(Write, "__exit__", cut_off)
+        with pytest.raises(KeyboardInterrupt) as kept:
+            session.commit("cut off")
+    session.commit("after it")  # while the traceback holds everything that was there
+    assert kept.value.__traceback__ is not None
+    assert [message["parts"][0]["text"] for message in session.messages()] == ["after it"]
+    assert store.verify() == []

@@ -72,7 +72,7 @@ class SqliteDatabase:
         self._forks = _forks
         self._closed = False
         self._is_doubtful = False
-        self._lock = threading.Lock()
+        self._lock = threading.RLock()  # one that knows its thread; nobody takes it twice
         self._line: dict[object, None] = {}  # threads that wait for the lock
         self._group: Group | None = None
         self._watchers = 0
@@ -242,6 +242,8 @@ class SqliteDatabase:
     def enter(self, deadline: float, level: int = NORMAL) -> Group | None:
         """Take the engine's lock. If a group is open, the caller joins it; else this process is at the front of the
         line, and `synchronous` is at `level`."""
+        if self._lock._is_owned():  # type: ignore[attr-defined]
+            self._take_back()
         if not self._lock.acquire(False):
             self._wait_in_line(deadline)
         if self._group is not None:
@@ -270,6 +272,22 @@ class SqliteDatabase:
                 self.explain(error)
             raise
         return None
+
+    def _take_back(self) -> None:
+        """This thread has the lock already: a signal cut its last transaction off before the end of it could run."""
+        group, self._group = self._group, None
+        try:
+            if self.in_transaction:
+                self.roll_back()
+        finally:
+            try:
+                if self._queue:
+                    self._queue.let_go()
+            finally:
+                while self._lock._is_owned():  # type: ignore[attr-defined]
+                    self._lock.release()
+                if group is not None:
+                    group.end(StoreError("the commit was interrupted"))
 
     def _connect_anew(self) -> None:
         """SQLite opens a file read-only when it cannot be opened for writing for a moment, and keeps it so: reopen."""
