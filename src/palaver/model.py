@@ -222,6 +222,7 @@ class TurnInfo(msgspec.Struct, frozen=True):
     tool_definitions: str | None = None
     settings: str | None = None
     unknown_chunks: list[dict[str, Any]] = []
+    facts: dict[str, Any] = {}
 
 
 class Queued(msgspec.Struct, frozen=True):

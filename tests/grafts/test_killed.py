@@ -20,9 +20,9 @@ from .long_source import Told, told
 __all__ = ["_spaces", "ready_space", "server"]
 GRAFT = """
 import palaver
-from palaver.grafts import driver
+from palaver.grafts import source
 from tests.grafts import long_source
-driver.TURNS = 5
+source.TURNS = 5
 with palaver.open(sys.argv[1], space=sys.argv[2] if sys.argv[2:] else None) as store:
     print("ready", flush=True)
     sys.stdin.readline()

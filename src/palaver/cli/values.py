@@ -76,6 +76,7 @@ TURN_KEYS = {
     "tool_definitions": "digest of the definitions of its tools, or null",
     "settings": "digest of the request's settings, or null",
     "unknown_chunks": "chunks of its stream that this version does not know, as they came",
+    "facts": "what else is known of it: of a grafted turn, what its importer said",
 }
 
 LINE_KEYS = {

@@ -43,6 +43,7 @@ class TurnFacts(TypedDict, total=False):
     stopped: str  # why somebody else ended it
 
 
+OWN = frozenset(TurnFacts.__annotations__)  # what this version knows; whatever else there is came from elsewhere
 IN_MEMORY = ("abort_reason", "error")  # what its owner says of an open turn's end, until the seal writes it
 
 

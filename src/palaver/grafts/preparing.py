@@ -10,7 +10,7 @@ from ..aisdk import token_usage
 from ..base import arguments, exact_json, ids
 from ..base.exact_json import check_column, check_name
 from ..core import counting, model_ref, packing
-from ..core.facts import TurnFacts
+from ..core.facts import OWN
 from ..core.read import natives
 from ..core.read.natives import Key
 from ..core.turn import seal
@@ -22,10 +22,19 @@ from ..core.verbs.graft import NewNative, NewTurn, Summary
 from ..db.engine import Tx
 from ..errors import BadValue
 from ..model import SEALED, Usage
-from .values import GraftItem, GraftTurn, GraftUsage, Native
+from .values import GraftCompaction, GraftItem, GraftTurn, GraftUsage, Native
 
 EARLIEST, LATEST = 0, 16_725_225_600_000  # 1970 and 2500
-_OURS = frozenset(TurnFacts.__annotations__)  # facts that come by their own way
+
+
+def items(given: GraftTurn) -> list[GraftItem]:
+    found = list(arguments.several("items", given.items))
+    for item in found:
+        if not isinstance(item, GraftItem):
+            raise BadValue(f"a turn is made of GraftItems, not {type(item).__name__}")
+    if not found:
+        raise BadValue("a turn is made of at least one item of its source")
+    return found
 
 
 def keys(items: Sequence[GraftItem], first: int) -> list[Key]:
@@ -68,10 +77,10 @@ def natives_of(tx: Tx, turn_id: str) -> list[Native]:
 
 def turn(given: GraftTurn, parent_id: str | None, kept: list[NewNative], origin: str, keep_from: str | None) -> NewTurn:
     said_of_it = _mapping("options", given.options)
-    options = TurnOptions(**said_of_it) if said_of_it else PLAIN
+    options = _options(said_of_it) if said_of_it else PLAIN
     messages, times = _messages(given, options)
     said = given.compaction
-    summary = None if said is None else Summary(Compaction.of(said.summary, said.options), keep_from)  # type: ignore[arg-type]
+    summary = None if said is None else Summary(_compaction(said), keep_from)
     if summary is not None and (messages or given.usage):
         raise BadValue("a compaction has no messages and no usage of its own: its options say what it used")
     return NewTurn(
@@ -83,11 +92,33 @@ def turn(given: GraftTurn, parent_id: str | None, kept: list[NewNative], origin:
         options=options,
         facts=_facts(given),
         status=_status(given.status, messages),
-        told=[_told(one, origin) for one in given.usage],
+        told=_used(given, messages, origin),
         started_at=time("started_at", given.started_at),
         sealed_at=time("sealed_at", given.sealed_at),
         summary=summary,
+        homeless=len(given.homeless),
     )
+
+
+def _options(given: dict[str, Any]) -> TurnOptions:
+    try:
+        return TurnOptions(**given)
+    except TypeError as error:  # a misspelt name, of one turn among many
+        raise BadValue(str(error)) from None
+
+
+def _compaction(said: GraftCompaction) -> Compaction:
+    try:
+        return Compaction.of(said.summary, _mapping("options", said.options))  # type: ignore[arg-type]
+    except TypeError as error:
+        raise BadValue(str(error)) from None
+
+
+def _used(given: GraftTurn, messages: list[NewMessage], origin: str) -> list[Told]:
+    told = [_told(one, origin) for one in arguments.several("usage", given.usage)]
+    if told and seal.usages_in(messages):
+        raise BadValue("an answer's metadata says what was used; give it there or as `usage`, not both")
+    return told
 
 
 def _messages(given: GraftTurn, options: TurnOptions) -> tuple[list[NewMessage], list[int | None]]:
@@ -127,8 +158,10 @@ def _facts(given: GraftTurn) -> dict[str, Any]:
     if error is not None and not (isinstance(error, dict) and isinstance(error.get("message"), str)):
         raise BadValue("the fact `error` is an object with a text `message`, and a `code` where there is one")
     for name in facts:
-        if name in _OURS - {"finish", "abort_reason", "error"}:
+        if name in OWN - {"finish", "abort_reason", "error"} or name in ("homeless", "original_at"):
             raise BadValue(f"the fact {name!r} is Palaver's own; what `session.turn` takes goes into `options`")
+    if isinstance(given.homeless, str):
+        raise BadValue("`homeless` is a list of texts")
     if given.homeless:
         facts["homeless"] = [arguments.text("homeless", each) for each in given.homeless]
     parsed: dict[str, Any] = exact_json.parse(exact_json.encode(facts))
@@ -141,7 +174,9 @@ def _mapping(name: str, given: Any) -> dict[str, Any]:
     return dict(given)
 
 
-def _told(given: GraftUsage, origin: str) -> Told:
+def _told(given: Any, origin: str) -> Told:
+    if not isinstance(given, GraftUsage):
+        raise BadValue(f"what a turn used is GraftUsages, not {type(given).__name__}")
     counts: Usage = counting.check_usage(token_usage.read(given.usage))
     cost = None if given.cost_usd is None else counting.check_cost(given.cost_usd)
     model = None if given.model is None else model_ref.checked(given.model)

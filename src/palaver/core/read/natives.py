@@ -49,7 +49,7 @@ def _items(known: Known) -> int:
 
 
 def _children(tx: Tx, session_id: str, origin: str, parent: str | None, items: Sequence[Key]) -> list[Known]:
-    """The turns below a parent that hold the first of these items and nothing else."""
+    """The turns below a parent whose items are the first of these."""
     first, *_ = items
     about = {"session": session_id, "origin": origin, "item": first.item, "parent": parent or ""}
     found = []
@@ -59,6 +59,15 @@ def _children(tx: Tx, session_id: str, origin: str, parent: str | None, items: S
             if listed == list(items[: len(listed)]):
                 found.append(Known(turn.turn_id, len(listed)))
     return found
+
+
+def begins_with(tx: Tx, session_id: str, origin: str, parent: str | None, items: Sequence[Key]) -> bool:
+    """Whether a turn below a parent has these items first, and more."""
+    first, *_ = items
+    about = {"session": session_id, "origin": origin, "item": first.item, "parent": parent or ""}
+    found = (turn.turn_id for turn in rows.natives_beginning.all(tx, **about) if turn.digest == first.digest)
+    listed = ([Key(*native) for native in rows.native_items.all(tx, turn=turn_id)] for turn_id in found)
+    return any(each[: len(items)] == list(items) for each in listed)
 
 
 def ending(tx: Tx, session_id: str, origin: str, item: str) -> str | None:
@@ -74,4 +83,4 @@ def of_turn(tx: Tx, turn_id: str) -> list[rows.NativeRow]:
 def is_left_alone(tx: Tx, head: Head) -> bool:
     """Whether a head stands where the last graft left it; a new session's does."""
     left = rows.newest_graft.one(tx, session=head.session_id)
-    return head.revision == 0 if left is None else left.turn_id == head.turn_id
+    return head.revision == 0 and head.turn_id is None if left is None else left.turn_id == head.turn_id

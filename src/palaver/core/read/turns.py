@@ -10,7 +10,7 @@ from ...db.engine import Tx
 from ...errors import BadValue, NotOnPath, SessionNotFound, StoreCorrupt, TurnNotFound
 from ...model import TurnError, TurnInfo, Usage, Window
 from .. import damage, rows
-from ..facts import NAMES
+from ..facts import NAMES, OWN
 from ..rows import HeadAtRow, TurnRow
 from . import jumps, sessions
 from .jumps import FAR
@@ -66,6 +66,9 @@ def told(facts: Mapping[str, Any]) -> dict[str, Any]:
     for name, key in _LISTS.items():
         if isinstance(facts.get(key), list):
             shown[name] = facts[key]
+    more = {name: value for name, value in facts.items() if name not in OWN}
+    if more:
+        shown["facts"] = more
     if "error" in facts:
         shown["error"] = _error(facts["error"])
     return shown

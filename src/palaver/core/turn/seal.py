@@ -65,7 +65,8 @@ class Sealed(NamedTuple):
         # fmt: off
         return TurnInfo(
             self.id, self.parent_id, self.session_id, self.kind, self.status, self.base_revision, self.thread.depth,
-            self.started_at or self.at, self.at, self.thread.digest, self.response_id, self.usage, self.cost,
+            self.at if self.started_at is None else self.started_at, self.at, self.thread.digest, self.response_id,
+            self.usage, self.cost,
             self.thread.tokens, self.thread.messages, **turns.told(self.facts),
         )
         # fmt: on
@@ -84,7 +85,7 @@ def _record(tx: Tx, turn: Sealed, opened: OpenTurn | None, *, is_told: bool = Fa
             Q.insert_sealed_turn,
             *(turn.id, turn.parent_id, turn.session_id, turn.base_revision, turn.begin_seq, turn.kind, turn.status),
             *(
-                turn.started_at or turn.at,
+                turn.at if turn.started_at is None else turn.started_at,
                 turn.at,
                 digest,
                 depth,
@@ -332,6 +333,11 @@ def mark_stray(tx: Tx, head: Head, turn_id: str, begin_seq: int, status: str) ->
             if hidden != text:
                 tx.defer(Q.set_message_metadata, id=row_id, metadata=hidden, now=now_ms())
     tx.defer(Q.set_preview, session=head.session_id, preview=previews.recompute(tx, head.session_id))
+    note_stray(tx, head, turn_id, begin_seq, status)
+
+
+def note_stray(tx: Tx, head: Head, turn_id: str, begin_seq: int, status: str) -> None:
+    """The same for one whose rows were born hidden."""
     record_event(tx, head, "stray", begin_seq, {"turn": turn_id, "status": status})
     tx.defer(Q.set_stray, turn=turn_id, session=head.session_id, seq=head.event_seq)
 

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
-from ...errors import SessionArchived, SessionDeleted
+from ...errors import SessionArchived, SessionDeleted, UsageKeyTaken
 from ...model import Usage
 from .. import heads, rows
 from ..facts import TurnFacts
@@ -34,6 +34,7 @@ from .compaction import Compaction
 assert Q.insert_native.names == (
     *("turn", "seq", "session", "origin", "item", "digest", "body", "codec", "file", "place"),
 )
+_DAY = 86_400_000  # a time further ahead does not drag the session's clock along
 SCOPE = "session"  # of the foreign ids that sources give their sessions
 
 
@@ -70,6 +71,8 @@ class NewTurn(NamedTuple):
     started_at: int | None
     sealed_at: int | None
     summary: Summary | None
+    homeless: int = 0
+    known: int = 0  # of its items, when it was planned: it could not be divided there
 
 
 class Moved(NamedTuple):
@@ -149,7 +152,7 @@ def _refuse_stale(tx: Tx, head: Head, origin: str, steps: Sequence[NewTurn | Mov
     for step in steps:
         if isinstance(step, NewTurn) and step.parent_id not in ours:
             keys = [native.key for native in step.natives]
-            if natives.match(tx, head.session_id, origin, step.parent_id, keys).items == len(keys):
+            if natives.match(tx, head.session_id, origin, step.parent_id, keys).items > step.known:
                 raise Stale
 
 
@@ -196,7 +199,7 @@ class _Batch:
             values = (native.key.item, native.key.digest, native.body, native.codec, native.file, native.place)
             self._tx.defer_values(Q.insert_native, turn.id, seq, self._head.session_id, self._origin, *values)
         if self._is_beside:
-            seal.mark_stray(self._tx, self._head, turn.id, turn.begin_seq, turn.status)
+            seal.note_stray(self._tx, self._head, turn.id, turn.begin_seq, turn.status)
         else:
             self._is_straight &= new.parent_id == self._head.turn_id
             self._log(turn.id, dated.sealed, None)
@@ -205,7 +208,7 @@ class _Batch:
         if move.turn_id != self._head.turn_id:
             self._is_straight = False
             self._take(event_seq=self._head.event_seq + 1)
-            self._log(move.turn_id, move.at or self._line_at, move.reason)
+            self._log(move.turn_id, self._line_at if move.at is None else move.at, move.reason)
 
     def finish(self) -> None:
         """The event of the graft, the head, and what of the older turns came into sight or left it."""
@@ -215,8 +218,10 @@ class _Batch:
         told = {"origin": self._origin, "turns": self.turns, "beside": self._is_beside}
         open_turn.record_event(self._tx, self._head, "graft", None, told)
         head = self._head
-        heads.put(self._tx, head, said=head.last_at if self.turns else None, preview=self._preview)
-        seal.touch(self._tx, head.session_id, self._last.facts if self._last else {}, head.last_at)
+        is_said = self.turns and not self._is_beside
+        heads.put(self._tx, head, said=head.last_at if is_said else None, preview=self._preview)
+        facts: TurnFacts = self._last.facts if self._last and not self._is_beside else {}
+        seal.touch(self._tx, head.session_id, facts, head.last_at)
         if not self._is_beside and not self._is_straight:
             hidden_stamps.restamp(self._tx, head, self._old)
             preview = previews.recompute(self._tx, head.session_id)
@@ -227,7 +232,7 @@ class _Batch:
 
     def _log(self, turn_id: str | None, at: int, reason: str | None) -> None:
         """The head goes on; its line is never older than the one before."""
-        self._line_at = max(self._line_at, at)
+        self._line_at = max(self._line_at, min(at, now_ms() + _DAY))
         head = self._head = self._head._replace(turn_id=turn_id, revision=self._head.revision + 1)
         self._link = heads.log(
             *(self._tx, head.session_id, head.event_seq, "graft", turn_id, head.revision, self._line_at),
@@ -241,9 +246,10 @@ class _Batch:
         """The next free created_at for each message, at its own time or after it."""
         last, times = self._head.last_at, list[int]()
         usual = new.started_at if new.started_at is not None else new.sealed_at
+        latest = now_ms() + _DAY
         for given in new.times:
             at = given if given is not None else usual
-            last = max(last + 1, now_ms() if at is None else at)
+            last = max(last + 1, now_ms() if at is None or at > latest else at)
             times.append(last)
         started = new.started_at if new.started_at is not None else times[0] if times else self._head.last_at
         sealed = new.sealed_at if new.sealed_at is not None else max([started, *times])
@@ -280,11 +286,13 @@ class _Batch:
     def _told(self, new: NewTurn) -> list[Told]:
         """What its responses used, without those that were counted before; it goes with the last answer."""
         tx, session_id, answer = self._tx, self._head.session_id, seal.last_answer(new.messages)
-        told = [
-            one._replace(message_id=answer)
-            for one in new.told
-            if not usage_rows.is_there(tx, session_id, one.key, one.usage, one.cost)
-        ]
+        told = list[Told]()
+        for one in new.told:
+            before = next((each for each in told if one.key is not None and each.key == one.key), None)
+            if before is not None and (before.usage, before.cost) != (one.usage, one.cost):
+                raise UsageKeyTaken(session_id, str(one.key))
+            if before is None and not usage_rows.is_there(tx, session_id, one.key, one.usage, one.cost):
+                told.append(one._replace(message_id=answer))
         if told and answer is not None:
             total = sum((one.usage for one in told), Usage())
             next(message for message in new.messages if message.id == answer).usage = total.json()

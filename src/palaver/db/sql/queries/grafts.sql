@@ -35,7 +35,8 @@ VALUES (:turn, :seq, :session, :origin, :item, :digest, :body, :codec, :file, :p
 -- The turns below a parent that begin with an item.
 SELECT n.turn_id, n.digest FROM natives n JOIN turns t ON t.id = n.turn_id
  WHERE n.session_id = :session AND n.origin = :origin AND n.item = :item AND n.seq = 0
-   AND coalesce(t.parent_id, '') = :parent;
+   AND coalesce(t.parent_id, '') = :parent
+ ORDER BY n.turn_id;
 
 -- name: natives_ending
 -- The turns that end with an item, the last one first.
