@@ -21,7 +21,7 @@ NOT_A_VERB = {
     *("Answer", "CopyProblem", "CopyReport", "Event", "Line", "Migrated", "Page", "Problem", "Queued", "Raw"),
     *("SpaceInfo", "Summary", "ToolCall", "TurnError", "UsageEntry"),
     *("GraftProblem", "GraftedSession", "Native", "rest"),
-    *("aisdk", "anthropic", "openai"),  # importers: tests/importers
+    *("aisdk", "anthropic", "openai", "conversations_in"),  # importers: tests/importers
     *("json", "ui"),  # of a stored message: they take nothing
 }
 NEEDS_A_SERVER = {"drop", "migrate"}  # of `spaces`: what they take is tried in tests/postgres

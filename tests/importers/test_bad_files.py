@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver import BadValue, GraftRefused, GraftReport, Store
+from palaver import BadValue, GraftRefused, GraftReport, Store, importers
 
 from ..tools.talk import texts
 from .examples import EXACT, as_file, session_of
@@ -212,3 +212,18 @@ def test_whatever_the_bytes_are_it_is_ours_to_refuse() -> None:
                 raise AssertionError(f"{number}: {format} {data!r}") from error
         assert store.verify() == []
     assert came_in > 150
+
+
+def test_whatever_the_lines_are_those_that_are_conversations_come_in() -> None:
+    chance = random.Random(20261118)
+    valid = [as_file({"messages": value}) for value in EXACT["openai"].values()]
+    given = [chance.choice(valid) if number % 3 else spoilt(chance, valid) for number in range(150)]
+    data = b"\n".join(line.replace(b"\n", b" ") for line in given)
+    with palaver.open(":memory:") as store:
+        with pytest.raises(GraftRefused) as told:
+            store.graft(importers.conversations_in(data, "openai", id="t"))
+        sessions = told.value.report.sessions
+        assert len(sessions) == len([line for line in data.split(b"\n") if line.strip()])
+        assert sum(session.turns > 0 for session in sessions) >= 100
+        assert all(isinstance(problem.error, BadValue) for problem in told.value.report.problems)
+        assert store.verify() == []
