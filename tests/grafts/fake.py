@@ -99,8 +99,10 @@ class Source:
         return GraftSession("fake", "f-1", list(self._steps()), agent="fake")
 
     def _steps(self) -> Iterator[GraftTurn | GraftMove]:
-        """Parents first; and where the head stands."""
-        yield from (node.turn() for node in self.nodes)
+        """In any order, some of it twice; and where the head stands."""
+        nodes = [*self.nodes, *self._chance.sample(self.nodes, min(2, len(self.nodes)))]
+        self._chance.shuffle(nodes)
+        yield from (node.turn() for node in nodes)
         yield GraftMove(self.head.last if self.head else None)
 
     def texts(self) -> list[str]:

@@ -9,6 +9,7 @@ from pathlib import Path
 import pytest
 
 import palaver
+from palaver.grafts import source as grafts_source
 
 from ..postgres.conftest import _spaces, ready_space, server
 from ..tools.sql import query
@@ -59,6 +60,12 @@ def live(store: palaver.Store, seed: int, steps: int, *, by_sql: bool = True) ->
     with palaver.open(":memory:") as fresh:
         fresh.graft(source.session())
         assert texts(fresh.sessions.get("f-1")) == texts(session)
+
+
+@pytest.fixture(autouse=True)
+def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
+    """So that what belongs together comes in several."""
+    monkeypatch.setattr(grafts_source, "TURNS", 3)
 
 
 @pytest.mark.parametrize("seed", range(SEED, SEED + 6))

@@ -176,7 +176,7 @@ class Source:
         return self._end_of(arguments.text("parent", given))
 
     def _end_of(self, name: str) -> End | str:
-        """Where the turn ends that ends with an item of this run; a turn of ours by its id; else the item's own name."""
+        """Where the turn ends that ends with an item of this run; a turn of ours by its id; else the item's name."""
         found: End | None = self._ends.get(name)
         if found is None:
             with self._run.db.read() as tx:

@@ -92,6 +92,7 @@ class Grafts(Group):
         bring(store, spoken("a", "a", started_at=YEAR), GraftTurn([item("z", "z")], [said]))
         session = store.sessions.get("s-1")
         assert session.transcript()[-1].created_at == YEAR + 4
+        assert session.path()[-1].facts == {"original_at": [YEAR - 5]}
 
     def test_status_usage_options_and_facts_come_with_a_turn(self, store: Store) -> None:
         model = {"provider_id": "acme", "model_id": "old"}
@@ -111,6 +112,7 @@ class Grafts(Group):
         assert entries == [("r1", "there", "old", 10), ("r2", "there", "small", 7)]
         assert session.usage()[0].at == YEAR
         assert (session.info.usage.input, session.info.cost_usd) == (17, 0.25)
+        assert turn.facts == {"branch": "main"}
 
     def test_items_are_kept_byte_for_byte_with_their_place(self, store: Store) -> None:
         large = b'{"text": "' + b"word " * 2_000 + b'\xff"}'  # no text at all
@@ -195,6 +197,24 @@ class Grafts(Group):
         done = bring(store, spoken(None, "yes"), spoken(None, "yes"), spoken(None, "yes"))
         assert (done.turns, done.known) == (1, 2)
 
+    def test_an_older_copy_of_a_source_has_nothing_new_and_takes_nothing_back(self, store: Store) -> None:
+        def turn(*names: str) -> GraftTurn:
+            return GraftTurn([item(name, name) for name in names], [{"role": "user", "content": " ".join(names)}])
+
+        bring(store, spoken("x", "first"), turn("a", "b"))
+        session = store.sessions.get("s-1")
+        before = (texts(session), len(session.tree()), session.revision)
+        for older in ((spoken("x", "first"), turn("a")), (spoken("x", "first"),)):
+            assert bring(store, *older).turns == 0
+            assert (texts(session), len(session.tree()), session.revision) == before
+        bring(store, spoken("x", "first"), turn("a"), spoken("c", "other"))  # now something comes after the piece
+        assert texts(session) == ["first", "first!", "a", "other", "other!"]
+
+    def test_a_turn_that_the_source_has_twice_is_written_once(self, store: Store) -> None:
+        twice = (spoken("a", "one", parent=None), spoken("a", "one", parent=None), spoken("b", "two", parent="a"))
+        assert (bring(store, *twice).turns, bring(store, *twice).turns) == (2, 0)
+        assert len(store.sessions.get("s-1").tree()) == 2
+
     # ------------------------------------------------------------ branches and the head
 
     def test_turns_hang_under_any_parent_and_the_head_is_where_the_source_s_is(self, store: Store) -> None:
@@ -210,8 +230,47 @@ class Grafts(Group):
         assert texts(session.fork(at=branch.id)) == ["one", "one!", "three", "three!"]
 
     def test_a_turn_may_come_before_its_parent(self, store: Store) -> None:
-        bring(store, spoken("b", "two", parent="a"), spoken("a", "one", parent=None))
-        assert texts(store.sessions.get("s-1")) == ["one", "one!", "two", "two!"]
+        turns = (
+            *(spoken("c", "three", parent="b"), spoken("d", "four")),
+            *(spoken("b", "two", parent="a"), spoken("a", "one", parent=None)),
+        )
+        bring(store, *turns, GraftMove("d"))
+        session = store.sessions.get("s-1")
+        assert texts(session)[::2] == ["one", "two", "three", "four"]
+        revision = session.revision
+        assert (bring(store, *turns, GraftMove("d")).turns, session.revision) == (0, revision)
+
+    def test_a_move_of_the_source_is_told_once(self, store: Store) -> None:
+        turns: list[GraftTurn | GraftMove] = [spoken("a", "one"), spoken("b", "two"), GraftMove("a", YEAR, "back")]
+        bring(store, *turns, spoken("c", "three"))
+        bring(store, *turns, spoken("c", "three"), spoken("d", "four"))
+        reasons = [line.reason for line in store.sessions.get("s-1").history()]
+        assert reasons.count("back") == 1
+
+    def test_a_fork_takes_in_nothing_in_the_place_of_what_it_shows(self, store: Store) -> None:
+        session = store.sessions.create(agent="coder")
+        session.commit("ours")
+        fork = session.fork()
+        assert bring(store, spoken("a", "one", parent=None), into=fork.id).beside == 1
+        assert texts(fork) == ["ours"]
+
+    def test_what_is_kept_beside_changes_nothing_of_the_session(self, store: Store) -> None:
+        bring(store, spoken("a", "one", options={"model": "acme/old"}, started_at=YEAR))
+        session = store.sessions.get("s-1")
+        session.commit("ours")
+        info = session.info
+        bring(store, spoken("a", "one", started_at=YEAR), spoken("b", "two", options={"model": "acme/new"}))
+        after = session.info
+        assert (after.model, after.preview, after.last_message_at) == (info.model, info.preview, info.last_message_at)
+
+    def test_a_time_far_ahead_does_not_take_the_session_s_clock_along(self, store: Store) -> None:
+        ahead = {"role": "user", "content": "from the future", "created_at": 15_000_000_000_000}
+        bring(store, GraftTurn([item("a", "a")], [ahead]))
+        session = store.sessions.get("s-1")
+        session.commit("now")
+        first, second = session.transcript()
+        assert first.created_at < second.created_at < 15_000_000_000_000
+        assert session.path()[0].facts["original_at"] == [15_000_000_000_000]
 
     def test_what_was_said_here_since_stays_and_new_turns_are_kept_beside(self, store: Store) -> None:
         bring(store, spoken("a", "one"))
@@ -246,7 +305,8 @@ class Grafts(Group):
         bring(store, spoken("a", "one"))
         session = store.sessions.get("s-1")
         session.archive()
-        assert bring(store, spoken("a", "one"), spoken("b", "two")).skipped == "archived"
+        done = bring(store, spoken("a", "one"), spoken("b", "two"))
+        assert (done.skipped, done.session_id) == ("archived", session.id)
         session.delete()
         assert bring(store, spoken("a", "one"), spoken("b", "two")).skipped == "deleted"
 
@@ -276,6 +336,12 @@ class Grafts(Group):
             (spoken("b", "two", options={"model": 3}), "model"),
             (spoken("b", "two", facts={"tools_digest": "x"}), "Palaver's own"),
             (GraftTurn([]), "at least one item"),
+            (spoken("b", "two", options={"modle": "x"}), "modle"),
+            (spoken("b", "two", usage=[{"input": 1}]), "GraftUsage"),
+            (spoken("b", "two", parent=["a"]), "parent"),
+            (spoken("b", "two", facts={"homeless": 3}), "Palaver's own"),
+            (spoken("b", "two", usage=[GraftUsage({"input": n}, key="k") for n in (1, 2)]), "something else"),
+            ("a turn", "GraftTurns and GraftMoves"),
             (spoken("#1", "two"), "begin with '#'"),
         ],
     )
@@ -341,15 +407,24 @@ class Grafts(Group):
     def test_of_two_who_bring_in_the_same_one_is_first(self, store: Store, second: Store) -> None:
         turns = [spoken("a", "one"), spoken("b", "two")]
 
-        def meanwhile() -> Iterable[GraftTurn]:
-            yield turns[0]
+        def after(known: int) -> GraftTurn:
+            """While the first one prepares what it found to be new, the other brings it in."""
             bring(second, *turns)
-            yield turns[1]
+            return turns[1]
 
-        store.graft(GraftSession("there", "s-1", meanwhile()))
+        bring(store, turns[0])
+        store.graft(source(turns[0], GraftTurn(turns[1].items, rest=after)))
         session = store.sessions.get("s-1")
         assert (texts(session), len(session.tree())) == (["one", "one!", "two", "two!"], 2)
+
+    def test_of_two_who_make_the_same_session_one_is_first(self, store: Store, second: Store) -> None:
+        def meanwhile() -> Iterable[GraftTurn]:
+            bring(second, spoken("a", "one"))
+            yield spoken("a", "one")
+
+        store.graft(GraftSession("there", "s-1", meanwhile()))
         assert len(list(store.sessions.list())) == 1
+        assert len(store.sessions.get("s-1").tree()) == 1
 
 
 def refused(store: Store, given: GraftSession | list[GraftSession]) -> GraftReport:

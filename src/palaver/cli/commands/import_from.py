@@ -65,7 +65,7 @@ def _tell(call: Call, report: GraftReport) -> int:
     screen = Screen(sys.stderr)
     for refusal in () if call.json else refusals:
         sys.stderr.write(screen.sanitized(f"refused: {refusal['why']}") + "\n")
-    there = not session.is_new and not session.turns
+    there = session.session_id is not None and not session.is_new and not session.turns and not session.skipped
     value = {
         **{"imported": int(session.is_new), "already_there": int(there), "refused": len(refusals)},
         **{"lines": session.items + session.known, "refusals": refusals, "cut": [], "session": session.session_id},
@@ -78,10 +78,10 @@ def _tell(call: Call, report: GraftReport) -> int:
 
 def _sentence(report: GraftReport) -> str:
     [session] = report.sessions
-    if session.session_id is None:
-        return "nothing came in"
     if session.skipped:
         return f"{session.session_id} is {session.skipped} here, and was left alone"
+    if session.session_id is None:
+        return "nothing came in"
     told = [f"imported {count(session.turns, 'turn')} ({count(session.items, 'item')}) into {session.session_id}"]
     if not session.turns and not session.is_new:
         told = [f"nothing new for {session.session_id}"]
