@@ -99,6 +99,7 @@ def test_50_mb_in_one_session_go_in_within_75_mb(file: Path, tmp_path: Path) -> 
     assert peak <= SCALED_MB
 
 
+@pytest.mark.long
 def test_50_mb_of_items_in_one_session_go_out_and_in_within_75_mb(tmp_path: Path) -> None:
     imported, again, peak = run(IMPORT, tmp_path / "there.db", make(tmp_path, 50, MAKE_ITEMS))
     assert (imported, again) == (1, 1)

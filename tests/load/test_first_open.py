@@ -83,6 +83,7 @@ def test_sixteen_processes_make_a_fresh_file_at_once_a_thousand_times(crowd: lis
 # ---------------------------------------------------------------- a file of version 1
 
 
+@pytest.mark.long
 @alone
 def test_sixteen_processes_bring_an_old_file_up_to_date_at_once(crowd: list[Puppet], tmp_path: Path) -> None:
     path = rounds(crowd, tmp_path, version_1, 5)

@@ -114,6 +114,7 @@ with palaver.open(sys.argv[1]) as store:
 """
 
 
+@pytest.mark.long
 def test_sixteen_processes_open_a_fresh_path_at_once(path: str) -> None:
     runs = [
         subprocess.Popen([sys.executable, "-c", SIXTEEN, path], stderr=subprocess.PIPE, text=True) for _ in range(16)

@@ -27,6 +27,7 @@ BYTES = "SELECT sum(octet_length(data)) FROM (SELECT data FROM journal UNION ALL
 # ---------------------------------------------------------------- 140: migrations
 
 
+@pytest.mark.long
 @broken_by("a_migration_is_committed_before_its_version")
 def test_promise_140_killed_at_any_statement_the_next_opening_finishes_it(fast: Path) -> None:  # noqa: F811
     finished(fast, "version 1", run(fast, start="version 1", trouble="statement"), at_least=25)
