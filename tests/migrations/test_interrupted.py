@@ -16,6 +16,7 @@ def test_promise_140_killed_at_any_write_the_next_opening_finishes_it(fast: Path
     finished(fast, "version 1", run(fast, start="version 1", trouble="write"), at_least=20)
 
 
+@pytest.mark.long
 def test_promise_140_whichever_write_fails_the_next_opening_finishes_it(fast: Path) -> None:
     finished(fast, "version 4", run(fast, start="version 4", trouble="error"), at_least=20)
 

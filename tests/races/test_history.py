@@ -62,7 +62,7 @@ def is_enough(history: History, wanted: int, kills: int) -> bool:
 
 
 def test_everybody_who_won_stands_right_after_what_it_had_read(url: str, tmp_path: Path) -> None:
-    _, found = run(url, tmp_path, 30)
+    _, found = run(url, tmp_path, 20)
     assert found[:5] == []
 
 
