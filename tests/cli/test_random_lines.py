@@ -82,7 +82,7 @@ def a_command_divides_by_nothing(patch: pytest.MonkeyPatch) -> None:
 
 
 def a_wrong_value_has_a_code_of_its_own(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(exits, "_BY_KIND", ((palaver.BadValue, 7),))
+    patch.setattr(exits, "_BY_KIND", ((palaver.BadValue, 7), *exits._BY_KIND))
 
 
 def json_has_infinities(patch: pytest.MonkeyPatch) -> None:
