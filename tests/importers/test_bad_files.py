@@ -132,6 +132,14 @@ def test_something_else_is_refused_and_nothing_is_written(store: Store, name: st
     assert len(list(store.sessions.list())) == 0
 
 
+def test_an_answer_of_an_api_is_no_conversation(store: Store) -> None:
+    answer = {"id": "chatcmpl-1", "choices": [{"index": 0, "message": {"role": "assistant", "content": "hello"}}]}
+    for source in (answer, json.dumps(answer).encode()):
+        with pytest.raises(BadValue):
+            importers.openai(source, id="a")
+    assert list(store.sessions.list()) == []
+
+
 def test_a_database_is_no_conversation(store: Store, tmp_path: Path) -> None:
     with palaver.open(tmp_path / "other.db") as other:
         other.sessions.create("coder")

@@ -88,6 +88,10 @@ def _session(
             "these are several conversations, each in an object of its own: of a file that has one to a line"
             " `importers.conversations_in` makes a session of each"
         )
+    if any(isinstance(item.value, dict) and isinstance(item.value.get("choices"), list) for item in items.found):
+        raise BadValue(
+            "this is an answer of the API, not a conversation: give the messages, and its message behind them"
+        )
     format = _format(wanted, items, file)
     items, conversation = _readable(format, items, file)
     return GraftSession(origin, id, _turns(format, items, conversation, file), **about)
