@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base import arguments
+from ..base import arguments, ids
 from ..base.clock import now_ms
 from ..base.exact_json import check_column, check_name
 from ..core import read, session_facts
@@ -178,7 +178,7 @@ class Source:
     def _end_of(self, name: str) -> End | str:
         """Where the turn ends that ends with an item of this run; a turn of ours by its id; else the item's name."""
         found: End | None = self._ends.get(name)
-        if found is None:
+        if found is None and ids.is_ours(ids.TURN, name):
             with self._run.db.read() as tx:
                 found = End(None, name) if read.turns.is_sealed(tx, name) else None
         return name if found is None else found
