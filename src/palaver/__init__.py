@@ -29,6 +29,7 @@ if TYPE_CHECKING:
         ContextTooLarge as ContextTooLarge,
         GraftRefused as GraftRefused,
         HeadConflict as HeadConflict,
+        IndexDamaged as IndexDamaged,
         MessageCancelled as MessageCancelled,
         MessageFired as MessageFired,
         MessageNotFound as MessageNotFound,
@@ -82,10 +83,12 @@ if TYPE_CHECKING:
     )
     from .model import (
         Event as Event,
+        Hit as Hit,
         Line as Line,
         Page as Page,
         Problem as Problem,
         Queued as Queued,
+        SearchPage as SearchPage,
         SessionInfo as SessionInfo,
         TurnError as TurnError,
         TurnInfo as TurnInfo,
@@ -113,7 +116,7 @@ _HOMES = {
     "copying": "CopyProblem CopyReport copy",
     "directory": "Migrated SpaceInfo Spaces spaces",
     "errors": (
-        "AliasTaken BadRule BadValue ChunkError ChunkGap ContextTooLarge GraftRefused HeadConflict "
+        "AliasTaken BadRule BadValue ChunkError ChunkGap ContextTooLarge GraftRefused HeadConflict IndexDamaged "
         "MessageCancelled MessageFired MessageNotFound NotAStore NotFound "
         "NotOnPath NothingToUndo PalaverError QueueConflict Refused ReservedKey SchemaMismatch SchemaTooNew "
         "SessionArchived SessionDeleted SessionExists SessionNotFound StoreBusy StoreClosed StoreCorrupt "
@@ -127,7 +130,10 @@ _HOMES = {
         "GraftedSession Native"
     ),
     "aisdk.folding": "fold",
-    "model": "Event Line Page Problem Queued SessionInfo TurnError TurnInfo Usage UsageEntry Window WindowText",
+    "model": (
+        "Event Hit Line Page Problem Queued SearchPage SessionInfo TurnError TurnInfo Usage UsageEntry Window "
+        "WindowText"
+    ),
     "permissions": "Answer",
     "tool_call": "ToolCall",
     "turn": "Turn",

@@ -35,6 +35,7 @@ PalaverError
     ├── StoreReadOnly        the file or its directory cannot be written, or readonly=True; `verb` was refused
     ├── StoreFull
     ├── StoreCorrupt
+    ├── IndexDamaged         only search is affected; reindex() makes the index again
     ├── StoreClosed
     ├── StoreGone            its file was removed, moved or replaced while it was open
     ├── NotAStore            the path is a directory, a text file, another program's database
@@ -356,6 +357,14 @@ class StoreFull(StoreError):
 
 class StoreCorrupt(StoreError):
     """The file is damaged. Reads and writes are refused rather than answered wrongly."""
+
+
+class IndexDamaged(StoreError):
+    """The search index does not hold together. Everything else is as it was: the index is made of the record."""
+
+    def __init__(self, why: str) -> None:
+        self.why = why
+        super().__init__(f"the search index is damaged ({why}); make it again with reindex(), nothing else is affected")
 
 
 class StoreClosed(StoreError):

@@ -1,4 +1,4 @@
-"""The jobs of a store: flush what is held back, renew the sign of life, trim, fill, recover."""
+"""The jobs of a store: flush what is held back, renew the sign of life, trim, fill, index, recover."""
 
 from __future__ import annotations
 
@@ -14,7 +14,8 @@ if TYPE_CHECKING:
     from .liveness import Owner
     from .turn import Turn
 
-_REST = 0.005  # seconds between two slices of a trim
+_REST = 0.005  # seconds between two slices of a trim,
+_BREATH = 0.02  # and between two batches of the index, in which others write
 
 
 class Flush:
@@ -132,6 +133,34 @@ class Fill:
 
     def run(self) -> None:
         self._at = monotonic() + (_REST if self._fill_slice() else self._EVERY)
+
+
+class Index:
+    """Indexes what was sealed, for search, in batches; a little after, so that nobody who writes waits for it."""
+
+    _AFTER = 1.0  # seconds
+    _EVERY = 30.0
+
+    def __init__(self, index_batch: Callable[[], int]) -> None:
+        self._index_batch = index_batch
+        self._at = 0.0
+        self.has_work = False
+
+    def later(self) -> bool:
+        """Something was sealed. False: it is looked at soon already."""
+        self.has_work = True
+        soon = monotonic() + self._AFTER
+        if self._at <= soon:
+            return False
+        self._at = soon
+        return True
+
+    def due(self, now: float) -> float | None:
+        return self._at - now
+
+    def run(self) -> None:
+        self.has_work = bool(self._index_batch())
+        self._at = monotonic() + (_BREATH if self.has_work else self._EVERY)
 
 
 class Recover:

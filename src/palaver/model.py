@@ -256,6 +256,61 @@ class Event(msgspec.Struct, frozen=True):
     at: int
 
 
+class Hit(msgspec.Struct, frozen=True):
+    """What a search found: a message's own text, or one result of a tool (then `part_id` says which, and `role` is
+    `tool`), under the name of a session that sees it. `marks` are the places in `snippet` of what was looked for;
+    `before` and `after` are the messages around it. `hidden`: rewound, queued or a stray."""
+
+    session_id: str
+    turn_id: str | None
+    message_id: str
+    part_id: str | None
+    role: str
+    at: int
+    title: str | None
+    source: str | None
+    model: str | None
+    snippet: str
+    marks: list[tuple[int, int]]
+    before: str | None
+    after: str | None
+    hidden: bool = False
+
+
+class SearchPage:
+    """Part of what was found: its `hits`, through which one may go, and `next`: given as `after`, it is where the rest
+    begins (None at the end).
+
+    `moved`: the index was written since the page before, so a ranked list may repeat or miss something. `cut`: the
+    query was longer than one may be, and its end was left out. `indexed_through`: what came after this time is not
+    indexed yet and too much to look through; None: everything was looked at. `suggestion`: what may have been meant,
+    where nothing was found."""
+
+    __slots__ = ("cut", "hits", "indexed_through", "moved", "next", "suggestion")
+
+    def __init__(
+        self,
+        hits: list[Hit],
+        next: str | None = None,
+        *,
+        moved: bool = False,
+        cut: bool = False,
+        indexed_through: int | None = None,
+        suggestion: str | None = None,
+    ) -> None:
+        self.hits, self.next, self.moved, self.cut = hits, next, moved, cut
+        self.indexed_through, self.suggestion = indexed_through, suggestion
+
+    def __iter__(self) -> Iterator[Hit]:
+        return iter(self.hits)
+
+    def __len__(self) -> int:
+        return len(self.hits)
+
+    def __repr__(self) -> str:
+        return f"<SearchPage of {len(self.hits)} hits{', more follow' if self.next else ''}>"
+
+
 class Problem(msgspec.Struct, frozen=True):
     """What `verify` found: which rule, where, and a sentence. `copy`: a derived copy that --fix can rewrite."""
 

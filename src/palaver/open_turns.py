@@ -69,6 +69,7 @@ class OpenTurns:
 
     def _forget(self, turn: Turn) -> None:
         self._turns.pop(turn.id, None)
+        self._store._sealed()
         if self._trim.later():
             self._store._maintenance.wake()
 

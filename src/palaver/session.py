@@ -78,7 +78,9 @@ class Session:
         while True:
             try:
                 with store.db.write(hard=True) as tx:
-                    return verb(tx, store._runtime, self.id, *given, **more)
+                    done = verb(tx, store._runtime, self.id, *given, **more)
+                store._sealed()
+                return done
             except FastPathMissed:
                 more["carefully"] = True
             except TurnUnsealable as stuck:

@@ -19,7 +19,7 @@ from .core.upkeep import every_session, owners, retention, trim_slices
 from .db.engine import Database, Engine
 from .db.refusal import refusal
 from .db.sqlite.engine import SqliteDatabase
-from .errors import Refused, StoreFull, TurnNotFound, TurnUnsealable
+from .errors import PalaverError, Refused, StoreFull, TurnNotFound, TurnUnsealable
 from .liveness import Owner
 from .maintenance import Worker
 from .model import Problem
@@ -32,7 +32,7 @@ if TYPE_CHECKING:
     from .core.turn.open_turn import OpenTurn
     from .turn import Turn
 
-_CLOSING = 0.1  # seconds that `close` trims for
+_CLOSING = 0.1  # seconds that `close` trims for, and indexes
 
 
 class Store:
@@ -74,7 +74,8 @@ class Store:
         self._turns = OpenTurns(self, policy, trim)
         fill = jobs.Fill(self._fill)
         look = jobs.Look(self._turns)
-        self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), look, trim, fill, recover])
+        self._index = jobs.Index(self._index_batch)
+        self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), look, trim, fill, self._index, recover])
         if not self.readonly:
             self._recover_at_opening()
 
@@ -98,6 +99,8 @@ class Store:
             stack.callback(self.db.close)
             stack.callback(self._watcher.end)
             stack.callback(self._owner.leave, self.db)
+            if self._index.has_work:
+                stack.callback(self._index_at_closing)
             if self._turns.have_been:  # what is left to trim after a moment is the next store's work
                 stack.callback(trim_slices.trim, self.db, self._trim_after, _CLOSING)
             self._turns.end_with(stack)
@@ -164,10 +167,49 @@ class Store:
         self._refuse_if_readonly()
         return every_session.adopt(self.db, self._runtime)
 
+    def reindex(self, *, only_missing: bool = False, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make the search index again, from the record; how many turns. `only_missing`: go on with what is not indexed
+        yet, as maintenance does by itself. Killed on the way, it is gone on with by whoever opens the store next."""
+        from .core.upkeep import indexing
+
+        arguments.function("progress", progress)
+        only_missing = arguments.flag("only_missing", only_missing)
+        self._refuse_if_readonly()
+        if not only_missing:
+            indexing.begin_again(self.db)
+        return indexing.index_all(self.db, progress)
+
     def _refuse_if_readonly(self) -> None:
         """Also where there would be nothing to do: what is refused does not depend on what others did."""
         if self.readonly:
             raise refusal()
+
+    # ------------------------------------------------------------ search
+
+    def search(
+        self,
+        query: str,
+        *,
+        order: str = "rank",
+        limit: int = 20,
+        after: str | None = None,
+        per_session: bool = False,
+        archived: bool = False,
+        hidden: bool = False,
+    ) -> palaver.SearchPage:
+        """Find what was ever said: words (all of them), "phrases", OR, NOT or -word, prefix*, parentheses, and fields
+        like role: agent: tool: file: before: after: session: is:error has:file. The best first, or order="newest".
+        `per_session`: the best hit of each session; `archived`: also in archived sessions; `hidden`: also what was
+        rewound, waits in a queue or is a stray. What was deleted is never found."""
+        from .core.search import finding
+
+        flags = {"per_session": per_session, "archived": archived, "hidden": hidden}
+        wanted = finding.Wanted.of(query, order, limit, **flags)
+        with self.db.read() as tx:
+            found = finding.page(tx, wanted, arguments.text_or_none("after", after))
+        if found.indexed_through is not None and not self.readonly:
+            self._sealed()
+        return found
 
     # ------------------------------------------------------------ history from elsewhere
 
@@ -182,7 +224,9 @@ class Store:
         from .grafts import driver
 
         self._refuse_if_readonly()
-        return driver.bring_in(self.db, self._runtime, sessions, arguments.function("progress", progress))
+        report = driver.bring_in(self.db, self._runtime, sessions, arguments.function("progress", progress))
+        self._sealed()
+        return report
 
     def natives(self, turn_id: str) -> list[palaver.Native]:
         """The items that a turn was made of, exactly as they were given; empty if it came by no graft."""
@@ -231,6 +275,25 @@ class Store:
         from .core.upkeep.filling import fill_slice
 
         return fill_slice(self.db)
+
+    def _sealed(self) -> None:
+        """There may be something to index."""
+        if self._index.later():
+            self._maintenance.wake()
+
+    def _index_batch(self) -> int:
+        from .core.upkeep.indexing import index_batch
+
+        return index_batch(self.db)
+
+    def _index_at_closing(self) -> None:
+        """What is not indexed then is scanned by a search, or indexed by the next store."""
+        from .core.upkeep.indexing import index_all
+
+        try:
+            index_all(self.db, seconds=_CLOSING)
+        except PalaverError as error:
+            self._maintenance.put_off(error)
 
     def _register(self) -> str:
         return self._owner.register()

@@ -43,7 +43,7 @@ HANDLES = LAYERS[-3] | {"model", "aisdk", "formats", "errors", "base"}  # what a
 CORE = [
     {"codec", "counting", "damage", "digests", "facts", "metadata", "model_ref", "packing", "rows", "session_facts"},
     {"read", "runtime", "head_cache"},
-    {"heads"},
+    {"heads", "search"},
     {"turn"},
     {"foreign"},
     {"settle"},

@@ -20,6 +20,7 @@ class Tx(Protocol):
     """One transaction: a snapshot for reads; for writes, all or nothing (but see `errors.is_settled`)."""
 
     far: Any  # what sorts after everything that a column of times may hold
+    words: str  # how the words of documents are indexed: fts5 or tsvector
 
     def all(self, query: Query, **params: Any) -> list[Row]: ...
 
@@ -53,6 +54,10 @@ class Tx(Protocol):
     def generation(self, *, closely: bool = False) -> int | None:
         """A number that changes when another connection has committed; None if the engine cannot tell. `closely`: an
         engine that notices only after a few seconds says None, too."""
+        ...
+
+    def clear_words(self) -> None:
+        """Make the index of words anew and empty, also where it is damaged."""
         ...
 
     def watermark(self) -> int | None:

@@ -14,7 +14,8 @@ from typing import NamedTuple
 
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _COMMENT = re.compile(r"--[^\n]*")
-_CREATE = re.compile(r"CREATE (TABLE|INDEX|VIEW) (\w+)\s*(?:ON (\w+) )?(.*)", re.DOTALL)
+_ENGINE = re.compile(r"^-- (sqlite|postgres):\s*$", re.MULTILINE)
+_CREATE = re.compile(r"CREATE (VIRTUAL TABLE|TABLE|INDEX|VIEW) (\w+)\s*(?:ON (\w+) )?(.*)", re.DOTALL)
 _LIST = re.compile(r"\((.*)\)\s*([^()]*)$", re.DOTALL)
 _COMMA = re.compile(r",(?![^()]*\))")  # not one inside brackets
 _REFERS = re.compile(r"REFERENCES (\w+) \((\w+)\)(?: ON DELETE (\w+))?")
@@ -60,6 +61,13 @@ class View(NamedTuple):
     sql: str
 
 
+class Virtual(NamedTuple):
+    """A table that a module of SQLite keeps."""
+
+    name: str
+    sql: str
+
+
 class Schema:
     """What a schema file creates, in its order; the tables also by name."""
 
@@ -85,9 +93,13 @@ def migrations() -> list[tuple[str, str]]:
     return [(name.removesuffix(".sql"), _read(os.path.join(folder, name))) for name in sorted(os.listdir(folder))]
 
 
-def statements(text: str) -> Iterator[str]:
-    """The statements of a schema or migration file, comments dropped."""
-    return (statement.strip() for statement in _COMMENT.sub("", text).split(";") if statement.strip())
+def statements(text: str, engine: str = "sqlite") -> Iterator[str]:
+    """The statements of a schema or migration file, comments dropped. What is of one engine alone stands at its end,
+    behind `-- sqlite:` or `-- postgres:`."""
+    shared, *marked = _ENGINE.split(text)
+    own = [body for name, body in zip(marked[::2], marked[1::2], strict=True) if name == engine]
+    bare = _COMMENT.sub("", "\n".join([shared, *own]))
+    return (statement.strip() for statement in bare.split(";") if statement.strip())
 
 
 def _read(path: str) -> str:
@@ -95,12 +107,14 @@ def _read(path: str) -> str:
         return file.read()
 
 
-def _created(statement: str) -> Table | Index | View:
+def _created(statement: str) -> Table | Index | View | Virtual:
     match = _CREATE.match(statement)
     assert match, statement
     kind, name, table, rest = match.groups()
     if kind == "VIEW":
         return View(name, statement)
+    if kind == "VIRTUAL TABLE":
+        return Virtual(name, statement)
     listed = _LIST.match(rest) if kind == "TABLE" else re.match(r"\(([^)]*)\)\s*(.*)", rest, re.DOTALL)
     assert listed, statement
     inside, tail = listed.groups()

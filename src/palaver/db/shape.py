@@ -11,7 +11,7 @@ import apsw
 
 from ..errors import SchemaMismatch
 from . import schema
-from .schema import Column, Index, Table, View
+from .schema import Column, Index, Table, View, Virtual
 from .sqlite.intruders import CONTRACT
 
 _STAND_IN = {"TEXT": "''", "INTEGER": "0", "REAL": "0", "BLOB": "x''"}
@@ -38,9 +38,9 @@ def create_missing(connection: apsw.Connection) -> None:
                 _add_columns(connection, wanted)
 
 
-def _compare(connection: apsw.Connection, wanted: Table | View) -> None:
-    if isinstance(wanted, View):
-        _compare_view(connection, wanted)
+def _compare(connection: apsw.Connection, wanted: Table | View | Virtual) -> None:
+    if isinstance(wanted, View | Virtual):
+        _compare_text(connection, wanted)
     elif wanted.name in CONTRACT:
         _compare_contract(connection, wanted)
     else:
@@ -93,7 +93,7 @@ def _compare_columns(connection: apsw.Connection, table: Table) -> None:
         )
 
 
-def _compare_view(connection: apsw.Connection, view: View) -> None:
-    rows = connection.execute("SELECT type, sql FROM sqlite_schema WHERE name = ?", (view.name,)).fetchall()
-    if [(kind, " ".join(str(sql).split())) for kind, sql in rows] != [("view", " ".join(view.sql.split()))]:
-        raise SchemaMismatch(f"{view.name} belongs to another program; keep Palaver in a file of its own")
+def _compare_text(connection: apsw.Connection, wanted: View | Virtual) -> None:
+    rows = connection.execute("SELECT sql FROM sqlite_schema WHERE name = ?", (wanted.name,)).fetchall()
+    if [" ".join(str(sql).split()) for (sql,) in rows] != [" ".join(wanted.sql.split())]:
+        raise SchemaMismatch(f"{wanted.name} belongs to another program; keep Palaver in a file of its own")

@@ -281,7 +281,7 @@ TURNS = Table(
     counts="begin_seq fence depth thread_tokens thread_messages input_tokens output_tokens reasoning_tokens cache_read "
     "cache_write usage_told",
     kinds={"owner": "null"},
-    without=("live", "jump", "thread_results", "thread_calls", "stray_seq", *COLUMNS),
+    without=("live", "jump", "thread_results", "thread_calls", "stray_seq", "unindexed", *COLUMNS),
 )
 ENTRIES = Table("turn_entries", Q.import_entry, counts="seq")
 MESSAGES = Table("chat_messages", Q.import_message, "session_id")

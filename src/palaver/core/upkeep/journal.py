@@ -84,6 +84,7 @@ class _Journaled:
     """A write transaction that ends with the lines of what it changed."""
 
     far: Any
+    words: str
 
     def __init__(self, inner: AbstractContextManager[Tx]) -> None:
         self._inner = inner
@@ -94,6 +95,7 @@ class _Journaled:
         self._tx = self._inner.__enter__()
         self.all, self.one, self.all_values = self._tx.all, self._tx.one, self._tx.all_values
         self.generation, self.watermark, self.far = self._tx.generation, self._tx.watermark, self._tx.far
+        self.words, self.clear_words = self._tx.words, self._tx.clear_words
         return self
 
     def __exit__(

@@ -8,6 +8,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...db.engine import Tx
+from ...db.queries import Q
 from ...errors import Refused, TurnNotFound, TurnSealed
 from ...model import SEALED
 from .. import heads, rows
@@ -24,6 +25,7 @@ def answer(tx: Tx, _: Runtime, session_id: str, turn_id: str | None, data: dict[
     index = turn.fold.resolve(**data)
     open_turn.record_event(tx, head, "resolve", turn.begin_seq, data)
     response.write_part(tx, turn, index)
+    tx.defer(Q.set_indexed, turn=turn.id, mark=1)  # what the index has of it is old
     if "approved" not in data:
         turn.add(tx, "result", turn.part_ids[index])
     return turn.id

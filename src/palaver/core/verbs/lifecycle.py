@@ -25,6 +25,7 @@ _DELETED = "deleted_at"
 def set_title(tx: Tx, _: Runtime, session_id: str, title: str | None) -> None:
     head = heads.lock(tx, session_id, timestamps=0)
     tx.defer(Q.set_title, session=session_id, title=title)
+    tx.defer(Q.unindex_titled, session=session_id)
     open_turn.record_event(tx, head, "title", None, {"title": title})
 
 

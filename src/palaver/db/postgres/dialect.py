@@ -59,7 +59,7 @@ def append_chunks(schema_name: str, *, parts: bool = False) -> str:
 
 def schema(text: str) -> list[str]:
     """The statements of a schema or migration file, one by one."""
-    return [_retyped(statement) for statement in statements(text)]
+    return [_retyped(statement) for statement in statements(text, "postgres")]
 
 
 def _retyped(statement: str) -> str:

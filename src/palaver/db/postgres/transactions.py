@@ -15,7 +15,7 @@ import psycopg
 from ...base.clock import monotonic
 from ...errors import StoreUnavailable, is_settled
 from ..engine import Row
-from ..queries import Query
+from ..queries import Q, Query
 from . import bulk, outcome
 from .dialect import LOCK
 from .errors import TRANSLATED, is_lost, is_unsure, not_done
@@ -46,6 +46,7 @@ class Statements:
     """The verbs of a transaction over one connection."""
 
     far = 2**62
+    words = "tsvector"
 
     def __init__(self, db: PostgresDatabase) -> None:
         self._db = db
@@ -91,6 +92,9 @@ class Statements:
         """By the locks taken so far: None where one of them saw a row of another program. They do not see a row that is
         older than our newest."""
         return None if closely or self._has_strangers else int(monotonic() // _LOOK_EVERY)
+
+    def clear_words(self) -> None:
+        self._execute(Q.clear_words, ())
 
     def watermark(self) -> int | None:
         return None

@@ -99,9 +99,11 @@ CREATE TABLE turns (
     prompt_digest   TEXT,
     finish          TEXT,
     error_code      TEXT,
-    source_event    TEXT
+    source_event    TEXT,
+    unindexed       INTEGER NOT NULL DEFAULT 1 -- 1: its text is not indexed, 2: it is as it stood while it waited
 ) WITHOUT ROWID;
 CREATE INDEX turns_live ON turns (session_id, sealed_at) WHERE live = 1;
+CREATE INDEX turns_unindexed ON turns (id) WHERE unindexed > 0;
 CREATE INDEX turns_unfilled ON turns (depth, id) WHERE jump IS NULL;
 CREATE INDEX turns_stray ON turns (session_id, stray_seq) WHERE stray_seq IS NOT NULL;
 
@@ -332,6 +334,21 @@ CREATE TABLE natives (
 ) WITHOUT ROWID;
 CREATE INDEX natives_by_item ON natives (session_id, origin, item);
 
+-- What search finds: a message's own text, or one result of a tool. Derived; `reindex` makes it again. The words of a
+-- document are in document_words, under its number.
+CREATE TABLE documents (
+    number     INTEGER PRIMARY KEY,
+    message_id TEXT NOT NULL,
+    part_id    TEXT,                           -- of a result; NULL: the message's own text
+    role       TEXT NOT NULL,                  -- of the message; tool: a result
+    at         INTEGER NOT NULL,               -- the message's time,
+    newest     INTEGER NOT NULL,               -- and the newest of all documents up to this number
+    titled     TEXT,                           -- the session whose title is in it
+    checksum   INTEGER NOT NULL                -- of its words
+);
+CREATE INDEX documents_by_message ON documents (message_id);
+CREATE INDEX documents_titled ON documents (titled) WHERE titled IS NOT NULL;
+
 -- Who writes. Alive exactly while the flock on the owner's file is held; on Postgres, until its lease is over.
 CREATE TABLE owners (
     id         TEXT PRIMARY KEY,
@@ -364,3 +381,13 @@ SELECT s.id, s.agent, s.workspace_root, s.model_json, h.title, h.preview, s.pare
   FROM chat_sessions s
   LEFT JOIN heads h ON h.session_id = s.id
   LEFT JOIN turns t ON t.id = h.turn_id;
+
+-- The words of each document, made by palaver.search: an index alone, without the text. On Postgres a long document is
+-- several slices.
+-- sqlite:
+CREATE VIRTUAL TABLE document_words USING fts5(words, pieces, content='', contentless_delete=1, tokenize='ascii');
+-- postgres:
+CREATE TABLE document_words (
+    number BIGINT NOT NULL, slice BIGINT NOT NULL, words tsvector NOT NULL, PRIMARY KEY (number, slice)
+);
+CREATE INDEX document_words_by_word ON document_words USING gin (words);

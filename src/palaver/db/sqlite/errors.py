@@ -6,6 +6,7 @@ import apsw
 
 from ...errors import (
     BadValue,
+    IndexDamaged,
     NotAStore,
     PalaverError,
     SchemaMismatch,
@@ -43,6 +44,8 @@ def explain(
     if isinstance(error, UnicodeDecodeError):
         return StoreCorrupt(f"{path} holds a text that is not UTF-8; verify() says which")
     match error:
+        case apsw.Error() if _is_of_index(error):
+            return IndexDamaged(str(error))
         case apsw.NotADBError():
             return NotAStore(f"{path} is not a SQLite database; nothing was changed")
         case apsw.CorruptError():
@@ -69,6 +72,13 @@ def explain(
         case apsw.SQLError() if opening:
             return SchemaMismatch(f"{path} holds tables that are not shaped as expected: {error}")
     return StoreError(f"{path}: {error}")
+
+
+def _is_of_index(error: apsw.Error) -> bool:
+    """FTS5 has a word of its own for what is damaged."""
+    text = str(error)
+    is_its = isinstance(error, apsw.CorruptError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB
+    return is_its or "fts5" in text or "document_words" in text
 
 
 def _hidden(path: str) -> str:

@@ -18,6 +18,8 @@ if TYPE_CHECKING:
 
 CONTRACT = ("chat_sessions", "chat_messages", "chat_parts")
 VIEWS = ("session_rows",)
+WORDS = "document_words"  # a virtual table of ours
+_MADE = f"CREATE VIRTUAL TABLE {WORDS} USING fts5("
 _SAID = re.compile(r"(?P<text>'(?:[^']|'')*')|--[^\n]*|/\*.*?\*/", re.DOTALL)  # a text, or a comment
 _WRITES = re.compile(
     r"""\b(?:INSERT(?:\s+OR\s+\w+)?\s+INTO|REPLACE\s+INTO|UPDATE(?:\s+OR\s+\w+)?(?:\s+ONLY)?|DELETE\s+FROM(?:\s+ONLY)?
@@ -41,14 +43,18 @@ def tables() -> set[str]:
 def refuse(connection: apsw.Connection, path: str) -> None:
     """Mostly a file has nothing of the kind but our own view."""
     found = connection.execute(_FOUND).fetchall()
-    if all(kind == "view" and name in VIEWS for kind, name, _, _ in found):
+    if all(_is_ours(str(kind), str(name), str(sql)) for kind, name, _, sql in found):
         return
-    ours = tables()
+    ours = tables() | {WORDS}
     for kind, name, table, sql in found:
         if kind == "trigger":
             refuse_trigger(path, str(name), str(table), str(sql), ours)
-        elif name in ours:
+        elif name in ours and not _is_ours(str(kind), str(name), str(sql)):
             raise in_the_place(path, "a view" if kind == "view" else "a virtual table", str(name))
+
+
+def _is_ours(kind: str, name: str, sql: str) -> bool:
+    return name in VIEWS if kind == "view" else name == WORDS and sql.startswith(_MADE)
 
 
 def _blank(found: re.Match[str]) -> str:

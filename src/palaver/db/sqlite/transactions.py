@@ -34,6 +34,7 @@ _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
 class Statements:
     """The verbs of a transaction over one cursor."""
 
+    words = "fts5"
     far = b""  # numbers, then texts, then bytes: a time that another program wrote may be any of them
 
     def __init__(self, cursor: apsw.Cursor) -> None:
@@ -77,6 +78,17 @@ class Statements:
     def generation(self, *, closely: bool = False) -> int | None:
         ((version,),) = self._cursor.execute("PRAGMA data_version").fetchall()
         return int(version)  # type: ignore[arg-type]
+
+    def clear_words(self) -> None:
+        """SQLite drops a table of words whose settings it can read. They may be damaged, and nobody else may write
+        them: so for a moment this connection may."""
+        connection = self._cursor.connection
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        try:
+            for query in (Q.make_words_settings, Q.put_words_settings, Q.drop_words_table, Q.make_words_table):
+                self.all(query)
+        finally:
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
 
     def watermark(self) -> int | None:
         ((newest,),) = self.all(Q.newest_row)

@@ -1,0 +1,92 @@
+"""The documents of stored messages: what the index holds of a turn, what a scan finds in it, and what a hit shows."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import zip_longest
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from ...db.engine import Tx
+from ...search.documents import Document, documents
+from ...search.words import Segments
+from .. import codec, damage, rows
+from ..read import transcript
+from . import records
+from .records import MessageRow, TurnToIndexRow
+
+Parts = list[tuple[str | None, Any]]
+
+
+class Stored(NamedTuple):
+    """A message, the turn it was found in, and its documents. `titled`: the session whose title is in the first."""
+
+    id: str
+    session_id: str
+    role: str
+    metadata: str
+    at: int
+    turn_id: str | None
+    parts: Parts
+    titled: str | None
+    documents: list[Document]
+
+
+def checksum(words: Segments) -> int:
+    """Of the words of a document, as the index holds them."""
+    return crc32(f"{' '.join(words.words)}\n{' '.join(words.pieces)}".encode())
+
+
+# ---------------------------------------------------------------- of a turn
+
+
+def of_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
+    """Of the messages that a turn lists. The first of its session has the session's title in it."""
+    is_first = begins_session(turn)
+    for row in records.messages_of_turn.all(tx, turn=turn.id):
+        if not isinstance(row.id, str):  # another program's; verify names it
+            continue
+        titled = turn.session_id if is_first and row.session_id == turn.session_id else None
+        is_first = is_first and titled is None
+        yield of_message(tx, row, turn.id, titled)
+
+
+def begins_session(turn: TurnToIndexRow) -> bool:
+    """Whether nothing of its own session stands before it: it is a root, or the first of a fork."""
+    return turn.parent_id is None or turn.parent_home != turn.session_id
+
+
+def of_open_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
+    """The same of one that somebody writes: its rows lag behind what has streamed into it."""
+    streamed = {message.id: message.parts for message in transcript.read_turn(tx, turn.id)}
+    for stored in of_turn(tx, turn):
+        texts = streamed.get(stored.id)
+        if texts is None:
+            continue
+        ids = [part_id for part_id, _ in stored.parts]
+        parts: Parts = [(part_id, damage.parsed(text)) for part_id, text in zip_longest(ids[: len(texts)], texts)]
+        yield stored._replace(parts=parts, documents=_documents(tx, stored.role, parts, stored.titled))
+
+
+def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None) -> Stored:
+    parts = parts_of(tx, row.id)
+    role = damage.as_text(row.role)
+    at = damage.as_time(row.created_at)
+    found = _documents(tx, role, parts, titled)
+    return Stored(row.id, row.session_id, role, damage.as_json(row.metadata_json), at, turn_id, parts, titled, found)
+
+
+def parts_of(tx: Tx, message_id: str) -> Parts:
+    return [
+        (row.id, damage.parsed(codec.shown(row.data_json)) if isinstance(row.data_json, str) else None)
+        for row in rows.parts.all(tx, message=message_id)
+    ]
+
+
+def _documents(tx: Tx, role: str, parts: Parts, titled: str | None) -> list[Document]:
+    return list(documents(role, parts, title(tx, titled)))
+
+
+def title(tx: Tx, session_id: str | None) -> str | None:
+    row = records.title_of_session.one(tx, session=session_id) if session_id else None
+    return row.title if row and isinstance(row.title, str) else None

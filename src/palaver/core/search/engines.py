@@ -1,0 +1,207 @@
+"""Candidates of the index, in order: the best first, or the newest first.
+
+FTS5 answers a whole tree; Postgres answers each of its terms, and sets of numbers are put together here (see
+search/tsquery.py). Both give never fewer documents than match.
+
+Numbers rise as documents are indexed, times do not always: history from elsewhere is older than its number. Each
+document knows the newest time of all up to it. So who walks down the numbers knows when nothing newer can follow.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from heapq import heappop, heappush
+from typing import NamedTuple, Protocol
+
+from ...db.engine import Tx
+from ...errors import IndexDamaged
+from ...search import fts5, tsquery
+from ...search.candidates import candidates
+from ...search.tree import Node, Term, positive_terms
+from . import records
+from .records import DocumentRow, RankedRow
+
+_FIRST, _MOST = 64, 2_000  # rows that are asked for at once
+_TOP = 2**62
+_BEST = -1e300
+
+Key = tuple[int, str, str]  # of a document among the newest: its time, its message, its part
+
+
+class Engine(Protocol):
+    exact: bool  # what it gives is the answer; else each document is looked at
+
+    def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]: ...
+
+    def down(self, below: int) -> Iterator[list[DocumentRow]]:
+        """Pages of documents, by their numbers downwards."""
+        ...
+
+    @property
+    def can_rank(self) -> bool: ...
+
+
+def refuse_damaged(tx: Tx) -> None:
+    """What was taken out of the index by another program, or by a disk, is not found: that is no empty answer."""
+    found = records.standing.one(tx)
+    if found is not None and (found.last != found.indexed or (found.last is not None and not found.has_pages)):
+        raise IndexDamaged("its words are not those of its documents")
+
+
+def of(tx: Tx, tree: Node | None) -> Engine:
+    return Fts5(tx, tree) if tx.words == "fts5" else Tsvector(tx, tree)
+
+
+class Fts5:
+    def __init__(self, tx: Tx, tree: Node | None) -> None:
+        asked = fts5.lookup(tree)
+        self._tx, self._match = tx, asked.match
+        self.exact = asked.exact and asked.without is None
+        self.can_rank = asked.match is not None
+
+    def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:
+        score, number = after
+        return _growing(
+            lambda at, limit: records.ranked_words.all(
+                self._tx, match=self._match, score=at[0], number=at[1], limit=limit
+            ),
+            (score, number),
+        )
+
+    def down(self, below: int) -> Iterator[list[DocumentRow]]:
+        if self._match is None:
+            return _pages(lambda under, limit: records.newest_documents.all(self._tx, below=under, limit=limit), below)
+        return _pages(
+            lambda under, limit: records.newest_words.all(self._tx, match=self._match, below=under, limit=limit), below
+        )
+
+
+class Tsvector:
+    def __init__(self, tx: Tx, tree: Node | None) -> None:
+        asked = candidates(tree)
+        self._tx, self._tree, self.exact = tx, asked.tree, asked.exact
+        self._positive = [term for term in positive_terms(asked.tree) if term.words]
+        self.can_rank = bool(self._positive)
+        self._found: tsquery.Found | None = None
+
+    def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:
+        """One term is ranked where it is looked up; of more, the documents are known first."""
+        query = " | ".join(f"({tsquery.tsquery(term)})" for term in self._positive)
+        numbers = "" if isinstance(self._tree, Term) else _array(self._numbers())
+        if numbers == "{}":
+            return iter(())
+        return _growing(
+            lambda at, limit: records.ranked_slices.all(
+                self._tx, query=query, numbers=numbers, score=at[0], number=at[1], limit=limit
+            ),
+            after,
+        )
+
+    def _numbers(self) -> frozenset[int]:
+        """Only asked for where the tree has something that speaks for a document."""
+        found = self._combined()
+        if not found.inverted:
+            return found.numbers
+        everything = (row.number for page in self.down(_TOP) for row in page)
+        return frozenset(everything)
+
+    def _combined(self) -> tsquery.Found:
+        if self._found is None:
+            self._found = tsquery.combine(self._tree, self._look_up)
+        return self._found
+
+    def _look_up(self, query: str) -> frozenset[int]:
+        return frozenset(row.number for row in records.numbers_of_words.all(self._tx, query=query))
+
+    def down(self, below: int) -> Iterator[list[DocumentRow]]:
+        found = self._combined()
+        if not found.inverted:
+            yield from self._down_numbers(sorted((n for n in found.numbers if n < below), reverse=True))
+            return
+        pages = _pages(lambda under, limit: records.newest_documents.all(self._tx, below=under, limit=limit), below)
+        for page in pages:
+            yield [row for row in page if row.number not in found.numbers]
+
+    def _down_numbers(self, numbers: list[int]) -> Iterator[list[DocumentRow]]:
+        at, size = 0, _FIRST
+        while at < len(numbers):
+            yield records.documents_of_numbers.all(self._tx, numbers=_array(numbers[at : at + size]))
+            at, size = at + size, min(size * 4, _MOST)
+
+
+def _array(numbers: frozenset[int] | list[int]) -> str:
+    return "{" + ",".join(map(str, numbers)) + "}"
+
+
+def _growing(ask: Callable[[tuple[float, int], int], list[RankedRow]], after: tuple[float, int]) -> Iterator[RankedRow]:
+    size = _FIRST
+    while True:
+        page = ask(after, size)
+        yield from page
+        if len(page) < size:
+            return
+        after, size = (page[-1].score, page[-1].number), min(size * 8, 50_000)
+
+
+def _pages(ask: Callable[[int, int], list[DocumentRow]], below: int) -> Iterator[list[DocumentRow]]:
+    size = _FIRST
+    while page := ask(below, size):
+        yield page
+        below, size = page[-1].number, min(size * 4, _MOST)
+
+
+def best(engine: Engine, after: tuple[float, int] | None) -> Iterator[RankedRow]:
+    return engine.ranked(after or (_BEST, 0))
+
+
+# ---------------------------------------------------------------- newest first
+
+
+def key_of(row: DocumentRow) -> Key:
+    return row.at, row.message_id, row.part_id or ""
+
+
+class _Waiting(NamedTuple):
+    """A document that waits until nothing newer can come; a heap gives the smallest first."""
+
+    at: int
+    message: _Down
+    part: _Down
+    row: DocumentRow
+
+
+class _Down(str):
+    """A text that sorts the other way round."""
+
+    def __lt__(self, other: str) -> bool:
+        return str.__gt__(self, other)
+
+    def __gt__(self, other: str) -> bool:
+        return str.__lt__(self, other)
+
+
+class Newest:
+    """The candidates by their times, the newest first; `reached` is the number from which a later walk may start."""
+
+    def __init__(self, engine: Engine, below: int | None) -> None:
+        self._engine, self._below = engine, _TOP if below is None else below
+        self._waiting: list[_Waiting] = []
+        self._reached = self._below
+
+    @property
+    def reached(self) -> int:
+        return max([self._reached, *(each.row.number + 1 for each in self._waiting)])
+
+    def __iter__(self) -> Iterator[DocumentRow]:
+        for page in self._engine.down(self._below):
+            for row in page:
+                heappush(self._waiting, _Waiting(-row.at, _Down(row.message_id), _Down(row.part_id or ""), row))
+            if page:
+                self._reached = page[-1].number
+                yield from self._until(page[-1].newest)
+        self._reached = 0
+        yield from self._until(-_TOP)
+
+    def _until(self, newest: int) -> Iterator[DocumentRow]:
+        while self._waiting and -self._waiting[0].at > newest:
+            yield heappop(self._waiting).row

@@ -1,0 +1,211 @@
+"""One page of a search: candidates in order, each looked at, until the page is full.
+
+By rank, what is not indexed yet comes first, the newest first; then what the index gives, the best first. Newest first,
+both are merged by the time of the message, then its id.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from functools import partial
+from heapq import merge
+from typing import Any, NamedTuple
+from zlib import crc32
+
+from ...base import arguments
+from ...base.clock import now_ms
+from ...db.engine import Tx
+from ...errors import BadValue
+from ...model import Hit, SearchPage
+from ...search.match import Text, matches
+from ...search.query import parse
+from ...search.tree import Filter, Query
+from . import cursors, documents, engines, records, suggestions, tail
+from .cursors import Cursor
+from .engines import Newest
+from .fields import Candidate, Fields
+from .hits import Shown
+from .records import DocumentRow, RankedRow
+from .sight import Sight
+from .tail import Tail
+
+_MOST = 1_000  # hits of a page
+
+
+class Wanted(NamedTuple):
+    """What a caller asks for, checked."""
+
+    typed: str
+    now: int
+    order: str
+    limit: int
+    per_session: bool
+    archived: bool
+    hidden: bool
+
+    @classmethod
+    def of(cls, typed: Any, order: Any, limit: Any, *, per_session: Any, archived: Any, hidden: Any) -> Wanted:
+        """As a caller gave it."""
+        arguments.text("query", typed)
+        arguments.whole("limit", limit, least=1, most=_MOST)
+        flags = {"per_session": per_session, "archived": archived, "hidden": hidden}
+        for name, flag in flags.items():
+            arguments.flag(name, flag)
+        if order not in ("rank", "newest"):
+            raise BadValue(f"order is rank or newest, not {arguments.shown(order)}")
+        return cls(typed, now_ms(), order, limit, **flags)
+
+    def asked(self) -> cursors.Asked:
+        said = repr((self.typed, self.per_session, self.archived, self.hidden))
+        return cursors.Asked(self.order, crc32(said.encode("utf-8", "surrogatepass")))
+
+
+class _Found(NamedTuple):
+    """A hit to be, and the cursor that comes after it."""
+
+    one: Candidate
+    after: Cursor
+
+
+def page(tx: Tx, wanted: Wanted, after: str | None) -> SearchPage:
+    query = parse(wanted.typed, now=wanted.now)
+    start = None if after is None else cursors.decode(after, wanted.asked())
+    if query.tree is None and not query.filters:
+        return SearchPage([], cut=query.cut)
+    engines.refuse_damaged(tx)
+    search = _Search(tx, wanted, query, start)
+    found = search.take(wanted.limit + 1)
+    shown = Shown(tx, query.tree)
+    hits: list[Hit] = [shown.hit(each.one) for each in found[: wanted.limit]]
+    following = cursors.encode(found[wanted.limit - 1].after) if len(found) > wanted.limit else None
+    meant = None if hits or after else suggestions.suggestion(tx, query.tree, wanted.typed, partial(_finds, tx, wanted))
+    told = {"moved": search.has_moved, "cut": query.cut}
+    return SearchPage(hits, following, indexed_through=search.tail.through, suggestion=meant, **told)
+
+
+def _finds(tx: Tx, wanted: Wanted, typed: str) -> bool:
+    wanted = wanted._replace(typed=typed)
+    return bool(_Search(tx, wanted, parse(typed, now=wanted.now), None).take(1))
+
+
+class _Search:
+    def __init__(self, tx: Tx, wanted: Wanted, query: Query, start: Cursor | None) -> None:
+        self._tx, self._wanted, self._query, self._start = tx, wanted, query, start
+        self._state = tail.state(tx)
+        self.tail = Tail(tx, self._state)
+        self._engine = engines.of(tx, query.tree)
+        self._fields = Fields(tx)
+        only, self._filters = self._named_sessions()
+        self._sight = Sight(tx, archived=wanted.archived, hidden=wanted.hidden, only=only)
+        self._taken: dict[str, None] = dict.fromkeys(start.sessions if start else ())
+        self._by_rank = wanted.order == "rank" and self._engine.can_rank
+
+    @property
+    def has_moved(self) -> bool:
+        return self._by_rank and self._start is not None and self._start.moves != self._state.moves
+
+    def _named_sessions(self) -> tuple[set[str] | None, tuple[Filter, ...]]:
+        """`session:` of the whole query says under whose name hits are found."""
+        named = [each for each in self._query.filters if each.field.name == "session" and not each.negated]
+        rest = tuple(each for each in self._query.filters if each not in named)
+        if not named:
+            return None, rest
+        sets = [self._fields.sessions(str(each.field.value)) for each in named]
+        return set.intersection(*sets), rest
+
+    def take(self, count: int) -> list[_Found]:
+        found: list[_Found] = []
+        for each in self._ranked() if self._by_rank else self._newest():
+            session = each.one.seen.session.id
+            if self._wanted.per_session:
+                if session in self._taken:
+                    continue
+                self._taken[session] = None
+                each = each._replace(after=_with_sessions(each.after, tuple(self._taken)))
+            found.append(each)
+            if len(found) == count:
+                break
+        return found
+
+    # ------------------------------------------------------------ in order
+
+    def _ranked(self) -> Iterator[_Found]:
+        start = self._start
+        if start is None or start.score is None:
+            for one in self._in_tail(start.key if start else None):
+                yield _Found(
+                    one, self._cursor(at=one.stored.at, message=one.stored.id, part=one.document.part_id or "")
+                )
+        behind = (start.score, start.number) if start and start.score is not None else None
+        for row in engines.best(self._engine, behind):
+            for one in self._of_index(row):
+                yield _Found(one, self._cursor(score=row.score, number=row.number))
+
+    def _newest(self) -> Iterator[_Found]:
+        start = self._start
+        stands = start is not None and start.moves == self._state.moves
+        newest = Newest(self._engine, start.below if start and stands else None)
+        key = start.key if start else None
+        indexed = (one for row in newest if key is None or engines.key_of(row) < key for one in self._of_index(row))
+        for one in merge(self._in_tail(key), indexed, key=_key_of, reverse=True):
+            at, message, part = _key_of(one)
+            yield _Found(one, self._cursor(at=at, message=message, part=part, below=newest.reached))
+
+    def _cursor(self, **given: object) -> Cursor:
+        asked = self._wanted.asked()
+        return Cursor(asked.order, asked.checksum, self._state.moves, **given)  # type: ignore[arg-type]
+
+    # ------------------------------------------------------------ one by one
+
+    def _in_tail(self, below: engines.Key | None) -> Iterator[Candidate]:
+        for stored, document in self.tail:
+            if below is not None and (stored.at, stored.id, document.part_id or "") >= below:
+                continue
+            seen = self._sight.of(stored.id, stored.session_id, stored.metadata)
+            one = Candidate(stored, document, seen) if seen else None
+            if one and self._fields.has_all(one, self._filters) and self._is_match(one):
+                yield one
+
+    def _of_index(self, row: DocumentRow | RankedRow) -> Iterator[Candidate]:
+        """The candidate of a document, if it is one: its message is there and seen, and has the fields."""
+        if row.message_id in self.tail.messages or not self._may_have(row):
+            return
+        message = records.message.one(self._tx, id=row.message_id)
+        seen = self._sight.of(message.id, message.session_id, message.metadata_json) if message else None
+        if message is None or seen is None:
+            return
+        stored = documents.of_message(self._tx, message, seen.turn.turn_id if seen.turn else None, row.titled)
+        for document in stored.documents:
+            if document.part_id == row.part_id:
+                one = Candidate(stored, document, seen)
+                if self._fields.has_all(one, self._filters) and (self._engine.exact or self._is_match(one)):
+                    yield one
+
+    def _may_have(self, row: DocumentRow | RankedRow) -> bool:
+        """What the row itself says of the fields, before anything is read."""
+        for field, negated in ((each.field, each.negated) for each in self._filters):
+            fits = (
+                row.at < int(field.value)
+                if field.name == "before"
+                else row.at >= int(field.value)
+                if field.name == "after"
+                else row.role == field.value
+                if field.name == "role"
+                else None
+            )
+            if fits is not None and fits == negated:
+                return False
+        return True
+
+    def _is_match(self, one: Candidate) -> bool:
+        return matches(self._query.tree, Text(one.document.text), lambda field: self._fields.has(one, field))
+
+
+def _key_of(one: Candidate) -> engines.Key:
+    return one.stored.at, one.stored.id, one.document.part_id or ""
+
+
+def _with_sessions(cursor: Cursor, taken: tuple[str, ...]) -> Cursor:
+    import msgspec
+
+    return msgspec.structs.replace(cursor, sessions=taken)

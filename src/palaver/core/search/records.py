@@ -1,0 +1,154 @@
+"""What the statements of search answer, by name: see core/rows.py. Apart, so that only who searches loads them."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+from ..rows import Select
+
+if TYPE_CHECKING:
+    from typing import NamedTuple as Row
+else:
+    from ..rows import Row
+
+
+class TurnToIndexRow(Row):
+    id: str
+    session_id: str
+    parent_id: str | None
+    status: str
+    sealed_at: int | None
+    unindexed: int
+    parent_home: str | None
+
+
+class MessageRow(Row):
+    id: str
+    session_id: str
+    role: str
+    metadata_json: str
+    created_at: int
+
+
+class DocumentRow(Row):
+    number: int
+    message_id: str
+    part_id: str | None
+    role: str
+    at: int
+    newest: int
+    titled: str | None
+    checksum: int
+
+
+class RankedRow(Row):
+    score: float
+    number: int
+    message_id: str
+    part_id: str | None
+    role: str
+    at: int
+    newest: int
+    titled: str | None
+    checksum: int
+
+
+class DocumentBesideMessageRow(Row):
+    number: int
+    message_id: str
+    part_id: str | None
+    role: str
+    at: int
+    newest: int
+    titled: str | None
+    checksum: int
+    message: str | None
+
+
+class LastDocumentRow(Row):
+    number: int
+    newest: int
+
+
+class SettingRow(Row):
+    name: str
+    value: str
+
+
+class TitleRow(Row):
+    title: str | None
+
+
+class StandingRow(Row):
+    last: int | None
+    indexed: int | None
+    has_pages: int
+
+
+class CountRow(Row):
+    turns: int
+
+
+class NumberRow(Row):
+    number: int
+
+
+class WordRow(Row):
+    q: str
+
+
+class SessionRow(Row):
+    id: str
+    agent: str
+    workspace_root: str | None
+    archived_at: int | None
+    deleted_at: int | None
+    title: str | None
+    turn_id: str | None
+    revision: int | None
+
+
+class RefRow(Row):
+    ref: str
+
+
+class PlaceRow(Row):
+    turn_id: str
+    parent_id: str | None
+    depth: int
+    sealed_at: int | None
+    status: str
+    model: str | None
+    facts_json: str
+
+
+turns_to_index = Select("turns_to_index", TurnToIndexRow)
+turns_to_index_again = Select("turns_to_index_again", TurnToIndexRow)
+turn_to_index = Select("turn_to_index", TurnToIndexRow)
+newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
+messages_of_turn = Select("messages_of_turn", MessageRow)
+message = Select("message_to_show", MessageRow)
+loose_since = Select("loose_since", MessageRow)
+loose_of_recent = Select("loose_of_recent", MessageRow)
+loose_rows = Select("loose_rows", MessageRow)
+documents_of_message = Select("documents_of_message", DocumentRow)
+documents_beside_messages = Select("documents_beside_messages", DocumentBesideMessageRow)
+documents_of_numbers = Select("documents_of_numbers", DocumentRow)
+newest_documents = Select("newest_documents", DocumentRow)
+newest_words = Select("newest_words", DocumentRow)
+ranked_words = Select("ranked_words", RankedRow)
+ranked_slices = Select("ranked_slices", RankedRow)
+numbers_of_words = Select("numbers_of_words", NumberRow)
+words_among = Select("words_among", WordRow)
+one_with_words = Select("one_with_words", NumberRow)
+last_document = Select("last_document", LastDocumentRow)
+index_state = Select("index_state", SettingRow)
+hold_index = Select("hold_index", WordRow)
+title_of_session = Select("title_of_session", TitleRow)
+standing = Select("words_standing", StandingRow)
+count_turns = Select("count_indexable", CountRow)
+count_turns_up_to = Select("count_indexable_up_to", CountRow)
+count_unindexed = Select("count_unindexed", CountRow)
+session = Select("session_to_show", SessionRow)
+refs_of_turn = Select("entries_to_show", RefRow)
+places = Select("place_to_show", PlaceRow)

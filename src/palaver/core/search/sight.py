@@ -1,0 +1,114 @@
+"""Who sees a message: it is on the path of a live session, or in an open turn on it.
+
+Mostly that is the session it was written in, and the stamps of its row say it. What is hidden there, or whose session
+was deleted, may be on the path of a fork: then it is found under the fork's name. Nothing else is seen, unless hidden
+content is asked for.
+"""
+
+from __future__ import annotations
+
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from ...db.engine import Tx
+from .. import damage, metadata, rows
+from ..read import family, jumps, sessions
+from . import records
+from .records import PlaceRow, SessionRow
+
+
+class Seen(NamedTuple):
+    """A message as a session sees it. `turn` is the one that lists it; None: another program wrote it."""
+
+    session: Session
+    turn: PlaceRow | None
+    is_hidden: bool
+
+
+class Session:
+    """What a search needs of a session, each fact read when it is asked for."""
+
+    def __init__(self, tx: Tx, row: SessionRow) -> None:
+        self._tx, self._row = tx, row
+        self.id, self.agent, self.workspace = row.id, damage.as_text(row.agent), row.workspace_root
+        self.title, self.head, self.revision = row.title, row.turn_id, row.revision
+        self.is_deleted, self.is_archived = row.deleted_at is not None, row.archived_at is not None
+
+    @cached_property
+    def facts(self) -> dict[str, str]:
+        return {row.name: row.value for row in rows.facts_of_session.all(self._tx, session=self.id)}
+
+    @cached_property
+    def relatives(self) -> list[str]:
+        """Sessions that may have turns of this one on their path: its forks, and what it was forked from."""
+        before = set(sessions.ancestors(self._tx, self.id))
+        found = family.relatives(self._tx, self.id)
+        return [one.session_id for one in found if one.relation == "fork" or one.session_id in before]
+
+
+class Sight:
+    """Of one search. `only`: these sessions are asked for, and what they see is found under their names."""
+
+    def __init__(self, tx: Tx, *, archived: bool, hidden: bool, only: set[str] | None) -> None:
+        self._tx = tx
+        self._archived, self._hidden, self._only = archived, hidden, only
+        self._sessions: dict[str, Session | None] = {}
+        self._ways: dict[tuple[str, str], bool] = {}
+
+    def session(self, session_id: str) -> Session | None:
+        if session_id not in self._sessions:
+            row = records.session.one(self._tx, session=session_id)
+            self._sessions[session_id] = None if row is None else Session(self._tx, row)
+        return self._sessions[session_id]
+
+    def of(self, message_id: str, session_id: str, stored_metadata: Any) -> Seen | None:
+        """None: this search does not see it."""
+        home = self.session(session_id)
+        if home is None:
+            return None
+        places = records.places.all(self._tx, message=message_id)
+        is_hidden = _is_out_of_sight(stored_metadata, is_ours=bool(places))
+        if not is_hidden and self._sees(home):
+            return Seen(home, self._place(home, places), False)
+        for name in self._others(home):
+            other = self.session(name)
+            if other is not None and self._sees(other) and (place := self._on_path(other, places)):
+                return Seen(other, place, False)
+        if self._hidden and is_hidden and self._sees(home):
+            return Seen(home, places[0] if places else None, True)
+        return None
+
+    def _sees(self, session: Session) -> bool:
+        if session.is_deleted or (session.is_archived and not self._archived):
+            return False
+        return self._only is None or session.id in self._only
+
+    def _others(self, home: Session) -> list[str]:
+        return home.relatives if self._only is None else sorted(self._only - {home.id})
+
+    def _place(self, session: Session, places: list[PlaceRow]) -> PlaceRow | None:
+        """Mostly one turn lists a message; of several, the one that is on the path, or open."""
+        if len(places) <= 1:
+            return places[0] if places else None
+        return self._on_path(session, places) or places[-1]
+
+    def _on_path(self, session: Session, places: list[PlaceRow]) -> PlaceRow | None:
+        for place in places:
+            if session.head and place.sealed_at is not None and self._is_way(place, session.head):
+                return place
+        return None
+
+    def _is_way(self, place: PlaceRow, head: str) -> bool:
+        known = self._ways.get((place.turn_id, head))
+        if known is None:
+            step = jumps.back(self._tx, head, above=place.depth - 1)
+            known = self._ways[place.turn_id, head] = step is not None and step.id == place.turn_id
+        return known
+
+
+def _is_out_of_sight(stored: Any, *, is_ours: bool) -> bool:
+    """Our stamps stand at the end of a row's metadata; another program writes them wherever it likes."""
+    text = damage.as_json(stored)
+    if not is_ours:
+        return metadata.is_out_of_sight(text)
+    return metadata.is_hidden(text) or metadata.is_queued(text)

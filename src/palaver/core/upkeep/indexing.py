@@ -1,0 +1,270 @@
+"""Indexing: what search finds of the turns that nobody writes any more.
+
+It is done a little after the seal, in batches, so that no writer waits for it: words are made before the transaction
+that stores them. A turn that waits is indexed as it stands, and again when it is sealed. Of several processes that
+index at once, one goes on, and the others try later.
+
+Making the index again (`begin_again`) takes everything out of it, and then goes through all turns by their ids; a mark
+says how far it has come, so whoever opens the store next goes on from there.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable
+from typing import NamedTuple
+
+from ...base.clock import monotonic
+from ...db.engine import Database, Tx
+from ...db.queries import Q
+from ...search.slices import slices
+from ...search.words import Segments, segment
+from .. import damage
+from ..search import documents, records
+from ..search.documents import Stored, checksum
+from ..search.records import DocumentRow, TurnToIndexRow
+from ..search.tail import State, state
+
+_TURNS = 100  # in a batch,
+_DOCUMENTS = 200
+_CHARACTERS = 1 << 20  # at most
+_INDEXED, _AS_IT_WAITS = 0, 2
+
+Progress = Callable[[int, int], None]  # turns that were indexed, and all
+
+
+class New(NamedTuple):
+    """A document as the index gets it."""
+
+    message_id: str
+    part_id: str | None
+    role: str
+    at: int
+    titled: str | None
+    words: Segments
+    checksum: int
+
+    def is_in(self, row: DocumentRow) -> bool:
+        mine = (self.part_id, self.role, self.at, self.titled, self.checksum)
+        return mine == (row.part_id, row.role, row.at, row.titled, row.checksum)
+
+
+class _Turn(NamedTuple):
+    row: TurnToIndexRow
+    messages: dict[str, list[New]]  # by the ids of all that it lists
+
+
+class _Batch(NamedTuple):
+    state: State
+    sealed: list[_Turn]
+    waiting: list[TurnToIndexRow]
+    last: str | None  # the turn that a mark goes to
+
+    @property
+    def size(self) -> int:
+        return len(self.sealed) + len(self.waiting)
+
+
+# ---------------------------------------------------------------- a store
+
+
+def index_all(db: Database, progress: Progress | None = None, seconds: float | None = None) -> int:
+    """Until nothing is left, or so long; how many turns."""
+    began, count, total = monotonic(), 0, 0
+    while seconds is None or monotonic() - began < seconds:
+        done = index_batch(db)
+        if not done:
+            break
+        count += done
+        if progress is not None:
+            total = total or count + how_many_are_left(db)
+            progress(count, max(total, count))
+    return count
+
+
+def index_batch(db: Database) -> int:
+    """One short transaction; how many turns. 0: nothing is left, or somebody else indexes."""
+    with db.read() as tx:
+        batch = _next(tx)
+    if not batch.size and batch.state.mark is None:
+        return 0
+    with db.write() as tx:
+        if not _hold(tx) or state(tx).mark != batch.state.mark:
+            return 0
+        _write(tx, batch)
+    return batch.size
+
+
+def are_any_left(db: Database) -> bool:
+    with db.read() as tx:
+        return state(tx).mark is not None or bool(records.turns_to_index.all(tx, limit=1))
+
+
+def how_many_are_left(db: Database) -> int:
+    with db.read() as tx:
+        mark = state(tx).mark
+        if mark is None:
+            return _count(records.count_unindexed.one(tx))
+        return _count(records.count_turns.one(tx)) - _count(records.count_turns_up_to.one(tx, turn=mark))
+
+
+def _count(row: records.CountRow | None) -> int:
+    return row.turns if row else 0
+
+
+def begin_again(db: Database) -> None:
+    """Take everything out of the index; what follows goes through all turns."""
+    with db.write(hard=True) as tx:
+        tx.run(Q.index_moved)
+        tx.clear_words()
+        tx.run(Q.drop_documents)
+        tx.run(Q.set_index_mark, mark="")
+
+
+# ---------------------------------------------------------------- a batch
+
+
+def _next(tx: Tx) -> _Batch:
+    now = state(tx)
+    if now.mark is None:
+        turns = records.turns_to_index.all(tx, limit=_TURNS)
+    else:
+        turns = records.turns_to_index_again.all(tx, after=now.mark, limit=_TURNS)
+    batch = _Batch(now, [], [], None)
+    count = characters = 0
+    for row in turns:
+        if count >= _DOCUMENTS or characters >= _CHARACTERS:
+            break
+        batch = batch._replace(last=row.id)
+        if row.sealed_at is None:
+            batch.waiting.append(row)
+            continue
+        turn, size = _prepared(tx, row)
+        batch.sealed.append(turn)
+        count += sum(map(len, turn.messages.values()))
+        characters += size
+    return batch
+
+
+def _prepared(tx: Tx, row: TurnToIndexRow) -> tuple[_Turn, int]:
+    """With how many characters it has."""
+    messages: dict[str, list[New]] = {}
+    size = 0
+    for stored in _stored(tx, row):
+        messages[stored.id] = new_documents(stored)
+        size += sum(len(document.text) for document in stored.documents)
+    return _Turn(row, messages), size
+
+
+def _stored(tx: Tx, row: TurnToIndexRow) -> Iterable[Stored]:
+    try:
+        return list(documents.of_turn(tx, row))
+    except damage.RAISED:  # what cannot be read is not indexed; verify names it
+        return []
+
+
+def new_documents(stored: Stored) -> list[New]:
+    return [
+        _new(stored, document.part_id, document.role, segment(document.text), is_own=document.part_id is None)
+        for document in stored.documents
+    ]
+
+
+def _new(stored: Stored, part_id: str | None, role: str, words: Segments, *, is_own: bool) -> New:
+    return New(stored.id, part_id, role, stored.at, stored.titled if is_own else None, words, checksum(words))
+
+
+def _hold(tx: Tx) -> bool:
+    """Whether nobody else indexes now. The row is made by the first who does."""
+    return bool(records.hold_index.all(tx)) or state(tx).moves == 0
+
+
+def _write(tx: Tx, batch: _Batch) -> None:
+    tx.run(Q.index_moved)
+    index = _Index(tx)
+    for turn in batch.sealed:
+        index.put(turn.messages)
+        tx.defer(Q.set_indexed, turn=turn.row.id, mark=_INDEXED)
+    for row in batch.waiting:
+        _put_waiting(tx, index, row)
+    _mark(tx, batch)
+    _look(tx, batch.state)
+
+
+def _put_waiting(tx: Tx, index: _Index, row: TurnToIndexRow) -> None:
+    """What waits may be answered at any time: it is read under the lock of its session."""
+    tx.one(Q.lock_session, session=row.session_id)
+    now = records.turn_to_index.one(tx, turn=row.id)
+    if now is not None and now.sealed_at is None and now.status == "waiting":
+        turn, _ = _prepared(tx, now)
+        index.put(turn.messages)
+        tx.defer(Q.set_indexed, turn=now.id, mark=_AS_IT_WAITS)
+
+
+def _mark(tx: Tx, batch: _Batch) -> None:
+    if batch.state.mark is None:
+        return
+    if batch.last is None:
+        tx.run(Q.drop_index_mark)
+    else:
+        tx.run(Q.set_index_mark, mark=batch.last)
+
+
+def _look(tx: Tx, before: State) -> None:
+    """Remember up to which row none is another program's, where rows have an order of arrival."""
+    newest = tx.watermark() if tx.words == "fts5" else None
+    if newest is None or newest == before.looked:
+        return
+    since = before.looked if before.looked is not None and before.looked <= newest else -(2**62)
+    if not records.loose_since.all(tx, watermark=since, limit=1):
+        tx.run(Q.set_index_looked, row=str(newest))
+
+
+class _Index:
+    """Documents come and go; a number is given once."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx = tx
+        last = records.last_document.one(tx)
+        self._number, self._newest = (last.number, last.newest) if last else (0, -(2**62))
+
+    def put(self, messages: dict[str, list[New]]) -> None:
+        """What these messages have; what is there already, word for word, stays."""
+        for message_id, wanted in messages.items():
+            there = records.documents_of_message.all(self._tx, message=message_id)
+            for row in there:
+                if not any(new.is_in(row) for new in wanted):
+                    drop(self._tx, row.number)
+            for new in wanted:
+                if not any(new.is_in(row) for row in there):
+                    self._add(new)
+
+    def _add(self, new: New) -> None:
+        tx = self._tx
+        self._number += 1
+        self._newest = max(self._newest, new.at)
+        told = {"message": new.message_id, "part": new.part_id, "role": new.role, "at": new.at, "titled": new.titled}
+        tx.defer(Q.put_document, number=self._number, newest=self._newest, checksum=new.checksum, **told)
+        if tx.words == "fts5":
+            words, pieces = " ".join(new.words.words), " ".join(new.words.pieces)
+            tx.defer(Q.put_words, number=self._number, words=words, pieces=pieces)
+            return
+        for place, text in enumerate([*slices(new.words.words, new.words.pieces)] or [""]):
+            tx.defer(Q.put_slice, number=self._number, slice=place, words=text)
+
+
+# ---------------------------------------------------------------- what goes
+
+
+def drop(tx: Tx, number: int) -> None:
+    tx.defer(Q.drop_words, number=number)
+    tx.defer(Q.drop_document, number=number)
+
+
+def forget(tx: Tx, message_ids: Iterable[str]) -> int:
+    """What goes from the store goes from the index, by this; how many documents."""
+    found = [row for message in message_ids for row in records.documents_of_message.all(tx, message=message)]
+    for row in found:
+        drop(tx, row.number)
+    if found:
+        tx.run(Q.index_moved)
+    return len(found)

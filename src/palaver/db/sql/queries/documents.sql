@@ -1,0 +1,241 @@
+-- Search: the documents, their words, and what is not indexed yet.
+
+-- snippet: document
+d.number, d.message_id, d.part_id, d.role, d.at, d.newest, d.titled, d.checksum
+
+-- snippet: turn_to_index
+SELECT t.id, t.session_id, t.parent_id, t.status, t.sealed_at, t.unindexed, p.session_id AS parent_home
+  FROM turns t LEFT JOIN turns p ON p.id = t.parent_id
+
+-- name: turns_to_index
+-- Those that the index does not hold as they are, and that nobody writes now, in the order of their ids.
+{turn_to_index}
+ WHERE t.unindexed > 0 AND (t.sealed_at IS NOT NULL OR (t.status = 'waiting' AND t.unindexed = 1))
+ ORDER BY t.id LIMIT :limit;
+
+-- name: turns_to_index_again
+-- All that nobody writes now, after one.
+{turn_to_index}
+ WHERE t.id > :after AND (t.sealed_at IS NOT NULL OR t.status = 'waiting') ORDER BY t.id LIMIT :limit;
+
+-- name: turn_to_index
+{turn_to_index} WHERE t.id = :turn;
+
+-- name: newest_unindexed
+-- The tail of the index: also those that are being written.
+{turn_to_index} WHERE t.unindexed > 0 AND NOT (t.unindexed = 2 AND t.status = 'waiting') ORDER BY t.id DESC LIMIT :limit;
+
+-- name: count_indexable
+-- plan: free
+SELECT count(*) AS turns FROM turns;
+
+-- name: count_indexable_up_to
+-- plan: free
+SELECT count(*) AS turns FROM turns WHERE id <= :turn;
+
+-- name: count_unindexed
+-- plan: free
+SELECT count(*) AS turns FROM turns WHERE unindexed > 0;
+
+-- name: set_indexed
+UPDATE turns SET unindexed = :mark WHERE id = :turn;
+
+-- name: unindex_titled
+-- The title of a session is in the documents of what it begins with.
+UPDATE turns SET unindexed = 1 WHERE id IN (
+    SELECT e.turn_id FROM documents d JOIN turn_entries e ON e.ref = d.message_id AND e.kind = 'message'
+     WHERE d.titled = :session);
+
+-- name: messages_of_turn
+-- Those that it lists, in their order.
+SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
+ WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
+
+-- name: title_of_session
+SELECT title FROM heads WHERE session_id = :session;
+
+-- The state of the index: how often it was written, and how far it is being made again.
+
+-- name: index_state
+SELECT name, value FROM settings WHERE name IN ('search', 'search_mark', 'search_looked');
+
+-- name: hold_index
+-- Of several who index, one goes on. No row: somebody else does, or nobody ever did.
+-- sqlite:
+SELECT value FROM settings WHERE name = 'search';
+-- postgres:
+SELECT value FROM settings WHERE name = 'search' FOR UPDATE SKIP LOCKED;
+
+-- name: index_moved
+INSERT INTO settings (name, value) VALUES ('search', '1')
+ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(settings.value AS INTEGER) + 1 AS TEXT);
+
+-- name: set_index_mark
+INSERT INTO settings (name, value) VALUES ('search_mark', :mark) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: set_index_looked
+INSERT INTO settings (name, value) VALUES ('search_looked', :row) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: drop_index_mark
+DELETE FROM settings WHERE name = 'search_mark';
+
+-- Documents.
+
+-- name: last_document
+SELECT number, newest FROM documents ORDER BY number DESC LIMIT 1;
+
+-- name: documents_of_message
+SELECT {document} FROM documents d WHERE d.message_id = :message ORDER BY d.number;
+
+-- name: put_document
+INSERT INTO documents (number, message_id, part_id, role, at, newest, titled, checksum)
+VALUES (:number, :message, :part, :role, :at, :newest, :titled, :checksum);
+
+-- name: drop_document
+DELETE FROM documents WHERE number = :number;
+
+-- name: drop_documents
+DELETE FROM documents;
+
+-- name: documents_beside_messages
+-- With the row that each is of, for verify.
+SELECT {document}, m.id AS message FROM documents d LEFT JOIN chat_messages m ON m.id = d.message_id
+ WHERE d.number > :after ORDER BY d.number LIMIT :limit;
+
+-- name: entries_to_show
+-- The messages that a turn lists, in their order.
+SELECT e.ref FROM turn_entries e WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
+
+-- name: message_to_show
+SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messages m WHERE m.id = :id;
+
+-- name: session_to_show
+-- A session as a search sees it.
+SELECT s.id, s.agent, s.workspace_root, s.archived_at, h.deleted_at, h.title, h.turn_id, h.revision
+  FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: place_to_show
+-- The turns that list a message, the shallowest first.
+SELECT e.turn_id, t.parent_id, t.depth, t.sealed_at, t.status, t.model, t.facts_json FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+ WHERE e.ref = :message AND e.kind = 'message' ORDER BY t.depth, t.id;
+
+-- name: loose_since
+-- SQLite only: what another program wrote since, in any session.
+-- sqlite:
+SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messages m
+ WHERE m.rowid > :watermark AND {is_loose}
+ ORDER BY m.rowid DESC LIMIT :limit;
+
+-- name: loose_of_recent
+-- Postgres only: the same in the sessions that were changed last.
+-- postgres:
+SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at
+  FROM (SELECT id FROM chat_sessions ORDER BY updated_at DESC LIMIT :sessions) s
+  LEFT JOIN heads h ON h.session_id = s.id
+  JOIN chat_messages m ON m.session_id = s.id AND m.created_at >= coalesce(h.looked_at, 0) - :margin
+ WHERE {is_loose}
+ ORDER BY m.created_at DESC LIMIT :limit;
+
+-- name: loose_rows
+-- plan: free
+SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messages m
+ WHERE {is_loose} ORDER BY m.created_at DESC LIMIT :limit;
+
+-- Words, on SQLite.
+
+-- name: put_words
+-- sqlite:
+INSERT INTO document_words (rowid, words, pieces) VALUES (:number, :words, :pieces);
+
+-- name: drop_words
+-- sqlite:
+DELETE FROM document_words WHERE rowid = :number;
+-- postgres:
+DELETE FROM document_words WHERE number = :number;
+
+-- name: clear_words
+-- postgres:
+TRUNCATE document_words;
+
+-- A table of words is made anew, also where it is damaged: SQLite drops one that it can read the settings of.
+
+-- name: make_words_settings
+-- sqlite:
+CREATE TABLE IF NOT EXISTS document_words_config (k PRIMARY KEY, v) WITHOUT ROWID;
+
+-- name: put_words_settings
+-- sqlite:
+INSERT INTO document_words_config (k, v) VALUES ('version', 4) ON CONFLICT (k) DO UPDATE SET v = 4;
+
+-- name: drop_words_table
+-- sqlite:
+DROP TABLE document_words;
+
+-- name: make_words_table
+-- sqlite:
+CREATE VIRTUAL TABLE document_words USING fts5(words, pieces, content='', contentless_delete=1, tokenize='ascii');
+
+-- name: words_standing
+-- What must agree where an index is whole: the last number of both, and that its words have pages.
+-- sqlite:
+SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(id) FROM document_words_docsize) AS indexed,
+       EXISTS (SELECT 1 FROM document_words_idx) AS has_pages;
+-- postgres:
+SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(number) FROM document_words) AS indexed, 1 AS has_pages;
+
+-- name: ranked_words
+-- The best first; a lower score is better.
+-- sqlite:
+SELECT f.score, {document} FROM (
+    SELECT rowid AS number, rank AS score FROM document_words
+     WHERE document_words MATCH :match AND (rank > :score OR (rank = :score AND rowid > :number))
+     ORDER BY rank, rowid LIMIT :limit) f
+  JOIN documents d ON d.number = f.number
+ ORDER BY f.score, d.number;
+
+-- name: newest_words
+-- From a number downwards.
+-- sqlite:
+SELECT {document} FROM document_words w CROSS JOIN documents d ON d.number = w.rowid
+ WHERE w.document_words MATCH :match AND w.rowid < :below ORDER BY w.rowid DESC LIMIT :limit;
+
+-- name: newest_documents
+SELECT {document} FROM documents d WHERE d.number < :below ORDER BY d.number DESC LIMIT :limit;
+
+-- name: one_with_words
+-- Whether a word is anywhere.
+-- sqlite:
+SELECT rowid FROM document_words WHERE document_words MATCH :match LIMIT 1;
+
+-- Words, on Postgres.
+
+-- name: put_slice
+-- postgres:
+INSERT INTO document_words (number, slice, words) VALUES (:number, :slice, CAST(:words AS tsvector));
+
+-- name: numbers_of_words
+-- plan: free
+-- postgres:
+SELECT DISTINCT number FROM document_words WHERE words @@ CAST(:query AS tsquery);
+
+-- name: ranked_slices
+-- plan: free
+-- postgres:
+SELECT f.score, {document} FROM (
+    SELECT w.number, -max(ts_rank(w.words, CAST(:query AS tsquery))) AS score FROM document_words w
+     WHERE w.words @@ CAST(:query AS tsquery) AND (:numbers = '' OR w.number = ANY (CAST(:numbers AS BIGINT[])))
+     GROUP BY w.number) f
+  JOIN documents d ON d.number = f.number
+ WHERE f.score > :score OR (f.score = :score AND f.number > :number)
+ ORDER BY f.score, f.number LIMIT :limit;
+
+-- name: documents_of_numbers
+-- postgres:
+SELECT {document} FROM documents d WHERE d.number = ANY (CAST(:numbers AS BIGINT[])) ORDER BY d.number DESC;
+
+-- name: words_among
+-- Which of these words are anywhere.
+-- plan: free
+-- postgres:
+SELECT q FROM unnest(CAST(:queries AS TEXT[])) q
+ WHERE EXISTS (SELECT 1 FROM document_words w WHERE w.words @@ CAST(q AS tsquery));
