@@ -109,7 +109,7 @@ def error(random: Random, _: Everything) -> Asked:
 def failed(doc: Doc, session: Session) -> bool:
     if doc.role == "tool":
         return doc.parts[0]["state"] in ("output-error", "output-denied")
-    return doc.role == "assistant" and doc.seen_by.get(session.id, False)
+    return doc.role == "assistant" and (doc.seen_by.get(session.id) in doc.failed if doc.seen_by else bool(doc.failed))
 
 
 FIELDS = (role, agent, tool, file, time, error)

@@ -26,7 +26,8 @@ class Doc(NamedTuple):
     home: str
     text: str
     parts: list[Part]
-    seen_by: dict[str, bool]  # the live sessions that have it in their transcripts; whether its turn failed there
+    seen_by: dict[str, str | None]  # the live sessions that have it in their transcripts, and in which turn
+    failed: set[str]  # those of its turns that did
 
     @property
     def key(self) -> tuple[str, str | None, str]:
@@ -75,44 +76,52 @@ class _Reader:
         ):
             self._parts.setdefault(message, []).append((name, json.loads(data)))
         self._read_turns()
+        self._read_cancelled(engine)
         self._read_transcripts()
 
     def _read_turns(self) -> None:
         """What streams stands in no row yet; and which messages begin a session, where its title is."""
         self._texts: dict[str, list[Part]] = {}
         self._titled: dict[str, str] = {}
-        self._failed: set[str] = set()
+        self._failed: dict[str, set[str]] = {}
         for name in self._titles:
             session = self._store.sessions.get(name, deleted=True)
             turns = {turn.id: turn for turn in session.tree()}
             for turn in turns.values():
                 messages = session.messages_of(turn.id)
                 self._texts |= {message.id: _parsed(message.parts) for message in messages}
-                self._failed |= {turn.id} if turn.status == "failed" else set()
+                for message in messages if turn.status == "failed" else ():
+                    self._failed.setdefault(message.id, set()).add(turn.id)
                 parent = turns.get(turn.parent_id or "")
                 if turn.session_id == name and (parent is None or parent.session_id != name):
                     own = [message.id for message in messages if self._rows[message.id][0] == name]
                     self._titled |= dict.fromkeys(own[:1], name)
 
+    def _read_cancelled(self, engine: Engine) -> None:
+        """What was queued and cancelled is in no tree, and nothing stands before it."""
+        listed = "SELECT e.ref, t.session_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id"
+        for message, home in engine.rows(self._store, f"{listed} WHERE t.base_revision < 0"):
+            self._titled.setdefault(message, home)
+
     def _read_transcripts(self) -> None:
-        self._seen: dict[str, dict[str, bool]] = {}
+        self._seen: dict[str, dict[str, str | None]] = {}
         for name in self.sessions:
             for message in self._store.sessions.get(name).transcript():
-                self._seen.setdefault(message.id, {})[name] = message.turn_id in self._failed
+                self._seen.setdefault(message.id, {})[name] = message.turn_id
 
     def docs(self) -> Iterator[Doc]:
         for message, (home, role, at) in self._rows.items():
             rows = self._parts.get(message, [])
             parts = self._texts.get(message, [part for _, part in rows])
             title = self._titles[self._titled[message]] if message in self._titled else None
-            seen = self._seen.get(message, {})
+            seen, failed = self._seen.get(message, {}), self._failed.get(message, set())
             own = "\n".join(filter(None, [title, *map(own_text, parts)]))
             if own.strip():
-                yield Doc(message, None, role, at, home, own, parts, seen)
+                yield Doc(message, None, role, at, home, own, parts, seen, failed)
             for place, part in enumerate(parts):
                 if (text := result(part)).strip():
                     part_id = rows[place][0] if place < len(rows) else None
-                    yield Doc(message, part_id, "tool", at, home, text, [part], seen)
+                    yield Doc(message, part_id, "tool", at, home, text, [part], seen, failed)
 
 
 def _parsed(texts: list[str]) -> list[Part]:

@@ -80,7 +80,8 @@ def resolve(life: Life) -> None:
 def answer_what_waits(life: Life) -> None:
     session = life.session
     for turn in session.waiting():
-        for part in json.loads(session.messages_of(turn.id)[-1].json())["parts"]:
+        parts = [json.loads(part) for message in session.messages_of(turn.id) for part in message.parts]
+        for part in parts:
             if part.get("state") == "input-available":
                 session.resolve(part["toolCallId"], output=words(life))
 
