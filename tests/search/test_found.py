@@ -1,0 +1,31 @@
+"""What the random lives found, each as a short story."""
+
+from __future__ import annotations
+
+import pytest
+
+import palaver
+from palaver import jobs
+
+from ..tools.chunks import text
+from .judging import pages
+
+
+@pytest.fixture(autouse=True)
+def _by_hand(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Nothing is indexed by itself."""
+    monkeypatch.setattr(jobs.Index, "due", lambda self, now: None)
+
+
+def found(store: palaver.Store, typed: str, **given: bool) -> list[str]:
+    return [hit.message_id for hit in store.search(typed, **given)]
+
+
+def test_a_page_that_ends_in_what_is_not_indexed_yet_misses_nothing(store: palaver.Store) -> None:
+    session = store.sessions.create()
+    for number in range(3):
+        session.commit(f"fox {number}")
+    store.reindex()
+    session.commit("fox 3")
+
+    assert [hit.snippet for hit in pages(store, "fox", 1, order="newest")] == ["fox 3", "fox 2", "fox 1", "fox 0"]
