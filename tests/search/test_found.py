@@ -29,3 +29,15 @@ def test_a_page_that_ends_in_what_is_not_indexed_yet_misses_nothing(store: palav
     session.commit("fox 3")
 
     assert [hit.snippet for hit in pages(store, "fox", 1, order="newest")] == ["fox 3", "fox 2", "fox 1", "fox 0"]
+
+
+def test_a_question_that_only_an_open_turn_of_a_fork_still_shows_is_found_there(store: palaver.Store) -> None:
+    session = store.sessions.create()
+    session.commit(["a fox?", {"role": "assistant", "parts": [{"type": "text", "text": "no"}]}])
+    fork = session.fork()
+    fork.regenerate()
+    session.edit(session.messages()[0]["id"], "a dog?").seal()
+
+    [hit] = store.search("fox")
+
+    assert (hit.session_id, hit.hidden) == (fork.id, False)

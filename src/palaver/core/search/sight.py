@@ -39,6 +39,11 @@ class Session:
         return {row.name: row.value for row in rows.facts_of_session.all(self._tx, session=self.id)}
 
     @cached_property
+    def open_turns(self) -> set[str]:
+        """Those that are being written on its head."""
+        return {row.id for row in rows.tail_turns.all(self._tx, session=self.id)}
+
+    @cached_property
     def relatives(self) -> list[str]:
         """Sessions that may have turns of this one on their path: its forks, and what it was forked from."""
         before = set(sessions.ancestors(self._tx, self.id))
@@ -94,7 +99,11 @@ class Sight:
 
     def _on_path(self, session: Session, places: list[PlaceRow]) -> PlaceRow | None:
         for place in places:
-            if session.head and place.sealed_at is not None and self._is_way(place, session.head):
+            if place.sealed_at is None:
+                is_seen = place.turn_id in session.open_turns
+            else:
+                is_seen = session.head is not None and self._is_way(place, session.head)
+            if is_seen:
                 return place
         return None
 
