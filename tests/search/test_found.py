@@ -41,3 +41,11 @@ def test_a_question_that_only_an_open_turn_of_a_fork_still_shows_is_found_there(
     [hit] = store.search("fox")
 
     assert (hit.session_id, hit.hidden) == (fork.id, False)
+
+
+def test_a_role_is_found_however_it_is_written(store: palaver.Store) -> None:
+    store.sessions.create().commit("a fox")
+    store.reindex()
+
+    assert len(store.search("role:User fox").hits) == 1
+    assert store.search("fox -role:User").hits == []
