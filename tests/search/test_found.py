@@ -49,3 +49,21 @@ def test_a_role_is_found_however_it_is_written(store: palaver.Store) -> None:
 
     assert len(store.search("role:User fox").hits) == 1
     assert store.search("fox -role:User").hits == []
+
+
+def test_a_title_is_found_after_a_fork_has_answered_the_first_message_again(store: palaver.Store) -> None:
+    session = store.sessions.create()
+    session.title = "zebra"
+    session.commit(["a fox?", {"role": "assistant", "parts": [{"type": "text", "text": "no"}]}])
+    store.reindex()
+    turn = session.fork().regenerate()
+    turn.append(text("yes"))
+    first = session.messages()[0]["id"]
+
+    assert found(store, "zebra") == [first]
+    turn.seal()
+    assert found(store, "zebra") == [first]
+    store.reindex(only_missing=True)
+    assert found(store, "zebra") == [first]
+    session.title = "giraffe"
+    assert (found(store, "zebra"), found(store, "giraffe")) == ([], [first])

@@ -41,14 +41,14 @@ def checksum(words: Segments) -> int:
 
 
 def of_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
-    """Of the messages that a turn lists. The first of its session has the session's title in it."""
+    """Of the messages that a turn lists and that its session has written; a fork that answers a question again lists
+    what is indexed where it was asked. The first of its session has the session's title in it."""
     is_first = begins_session(turn)
     for row in records.messages_of_turn.all(tx, turn=turn.id):
-        if not isinstance(row.id, str):  # another program's; verify names it
+        if not isinstance(row.id, str) or row.session_id != turn.session_id:  # an id of another kind: verify names it
             continue
-        titled = turn.session_id if is_first and row.session_id == turn.session_id else None
-        is_first = is_first and titled is None
-        yield of_message(tx, row, turn.id, titled)
+        yield of_message(tx, row, turn.id, turn.session_id if is_first else None)
+        is_first = False
 
 
 def begins_session(turn: TurnToIndexRow) -> bool:
