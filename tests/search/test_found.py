@@ -67,3 +67,14 @@ def test_a_title_is_found_after_a_fork_has_answered_the_first_message_again(stor
     assert found(store, "zebra") == [first]
     session.title = "giraffe"
     assert (found(store, "zebra"), found(store, "giraffe")) == ([], [first])
+
+
+def test_what_a_fork_of_a_deleted_fork_shows_is_found_there(store: palaver.Store) -> None:
+    session = store.sessions.create()
+    session.commit("a fox")
+    middle = session.fork()
+    last = middle.fork()
+    middle.delete()
+    session.delete()
+
+    assert [hit.session_id for hit in store.search("fox")] == [last.id]

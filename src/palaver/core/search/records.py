@@ -108,6 +108,10 @@ class SessionRow(Row):
     revision: int | None
 
 
+class ForkRow(Row):
+    session_id: str
+
+
 class RefRow(Row):
     ref: str
 
@@ -150,5 +154,6 @@ count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)
 count_unindexed = Select("count_unindexed", CountRow)
 session = Select("session_to_show", SessionRow)
+forks = Select("forks_to_show", ForkRow)
 refs_of_turn = Select("entries_to_show", RefRow)
 places = Select("place_to_show", PlaceRow)

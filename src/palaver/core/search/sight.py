@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...db.engine import Tx
 from .. import damage, metadata, rows
-from ..read import family, jumps, sessions
+from ..read import jumps, sessions
 from . import records
 from .records import PlaceRow, SessionRow
 
@@ -45,10 +45,15 @@ class Session:
 
     @cached_property
     def relatives(self) -> list[str]:
-        """Sessions that may have turns of this one on their path: its forks, and what it was forked from."""
-        before = set(sessions.ancestors(self._tx, self.id))
-        found = family.relatives(self._tx, self.id)
-        return [one.session_id for one in found if one.relation == "fork" or one.session_id in before]
+        """Sessions that may have turns of this one on their path: its forks, what it was forked from, and the forks of
+        those, also where one between them was deleted."""
+        found = dict.fromkeys([self.id, *sessions.ancestors(self._tx, self.id)])
+        queue = list(found)
+        for name in queue:
+            new = [row.session_id for row in records.forks.all(self._tx, session=name) if row.session_id not in found]
+            found.update(dict.fromkeys(new))
+            queue += new
+        return list(found)[1:]
 
 
 class Sight:

@@ -114,6 +114,10 @@ SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messa
 SELECT s.id, s.agent, s.workspace_root, s.archived_at, h.deleted_at, h.title, h.turn_id, h.revision
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
 
+-- name: forks_to_show
+-- The forks of a session, those that were deleted too: a fork of theirs may be alive.
+SELECT h.session_id FROM heads h WHERE h.origin_id = :session AND h.relation = 'fork' ORDER BY h.session_id;
+
 -- name: place_to_show
 -- The turns that list a message, the shallowest first.
 SELECT e.turn_id, t.parent_id, t.depth, t.sealed_at, t.status, t.model, t.facts_json FROM turn_entries e JOIN turns t ON t.id = e.turn_id
