@@ -41,7 +41,7 @@ from .keywords import (
     TurnKeywords,
     UpdateKeywords,
 )
-from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
+from .model import Event, Line, Problem, Queued, SearchPage, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 from .opening import Address
 from .permissions import Answer
 from .recording import C
@@ -448,6 +448,24 @@ class AsyncStore(Async):
         journal; what was missing or said something else. `fix=False` only compares."""
     async def adopt(self) -> int:
         """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
+    async def reindex(self, *, only_missing: bool = False, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make the search index again, from the record; how many turns. `only_missing`: go on with what is not indexed
+        yet, as maintenance does by itself. Killed on the way, it is gone on with by whoever opens the store next."""
+    async def search(
+        self,
+        query: str,
+        *,
+        order: str = "rank",
+        limit: int = 20,
+        after: str | None = None,
+        per_session: bool = False,
+        archived: bool = False,
+        hidden: bool = False,
+    ) -> SearchPage:
+        """Find what was ever said: words (all of them), "phrases", OR, NOT or -word, prefix*, parentheses, and fields
+        like role: agent: tool: file: before: after: session: is:error has:file. The best first, or order="newest".
+        `per_session`: the best hit of each session; `archived`: also in archived sessions; `hidden`: also what was
+        rewound, waits in a queue or is a stray. What was deleted is never found."""
     async def graft(
         self,
         sessions: GraftSession | Iterable[GraftSession],
