@@ -14,6 +14,7 @@ from palaver.base.clock import now_ms
 
 from .command import Call
 from .ui.format import count, moment, short
+from .ui.progress import DeletingProgress
 from .ui.screen import say_aside
 from .values import session_json, sessions_json
 
@@ -45,7 +46,10 @@ def delete(call: Call, which: Idle) -> None:
     store = call.store()
     done: list[Session] = []
     try:
-        done.extend(_deleted(store, _found(call, store, which)))
+        with DeletingProgress() as progress:
+            for one in _deleted(store, _found(call, store, which)):
+                done.append(one)
+                progress(len(done))
     finally:
         value = {"sessions": [session_json(one) for one in done]} if call.json else {}
         call.done(value, f"deleted {count(len(done), 'session')}")
