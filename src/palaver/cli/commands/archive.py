@@ -59,9 +59,9 @@ def archive(call: Call, sessions: tuple[str, ...], undo: bool) -> None:
 @click.option("--undo", is_flag=True, help="Bring deleted sessions back; @ is the one that was deleted last.")
 @click.option("--list", "listing", is_flag=True, help="List deleted sessions, the last one first.")
 @click.option("--older-than", type=Age(), help="All in which nothing was said for so long: 90d, 12h, 2w …")
-@click.option("--ended", is_flag=True, help="Of these, only those that were ended.")
-@click.option("--source", help="Of these, only those that came by this way: slack, api …")
-@click.option("-a", "--all", "archived", is_flag=True, help="Archived ones, too.")
+@click.option("--ended", is_flag=True, help="With --older-than: only those that were ended.")
+@click.option("--source", help="With --older-than: only those that came by this way: slack, api …")
+@click.option("-a", "--all", "archived", is_flag=True, help="With --older-than: archived ones, too.")
 def rm(
     call: Call, sessions: tuple[str, ...], yes: bool, undo: bool, listing: bool, older_than: int | None, **which: Any
 ) -> None:
