@@ -250,6 +250,7 @@ READING = {
     *("ancestors", "descendants", "aliases", "queue", "permissions", "context", "model_messages", "get", "find"),
     *("match", "list", "evaluate", "find_foreign_id", "system_prompt", "abandoned", "close", "owner", "track"),
     *("usage", "context_tokens", "body", "open_turn", "parts", "turn_of", "facts", "natives", "search"),
+    *("tip", "by_title", "next_title"),
 }
 
 
