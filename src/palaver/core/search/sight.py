@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...db.engine import Tx
 from .. import damage, metadata, rows
-from ..read import jumps, sessions
+from ..read import jumps, lineage
 from . import records
 from .records import PlaceRow, SessionRow
 
@@ -47,10 +47,11 @@ class Session:
     def relatives(self) -> list[str]:
         """Sessions that may have turns of this one on their path: its forks, what it was forked from, and the forks of
         those, also where one between them was deleted."""
-        found = dict.fromkeys([self.id, *sessions.ancestors(self._tx, self.id)])
+        found = dict.fromkeys([self.id, *lineage.ancestors(self._tx, self.id)])
         queue = list(found)
         for name in queue:
-            new = [row.session_id for row in records.forks.all(self._tx, session=name) if row.session_id not in found]
+            forks = (row.session_id for row in records.forks_to_show.all(self._tx, session=name))
+            new = [fork for fork in forks if fork not in found]
             found.update(dict.fromkeys(new))
             queue += new
         return list(found)[1:]
@@ -67,7 +68,7 @@ class Sight:
 
     def session(self, session_id: str) -> Session | None:
         if session_id not in self._sessions:
-            row = records.session.one(self._tx, session=session_id)
+            row = records.session_to_show.one(self._tx, session=session_id)
             self._sessions[session_id] = None if row is None else Session(self._tx, row)
         return self._sessions[session_id]
 
@@ -76,7 +77,7 @@ class Sight:
         home = self.session(session_id)
         if home is None:
             return None
-        places = records.places.all(self._tx, message=message_id)
+        places = records.places_to_show.all(self._tx, message=message_id)
         is_hidden = _is_out_of_sight(stored_metadata, is_ours=bool(places))
         if not is_hidden and self._sees(home):
             return Seen(home, self._place(home, places), False)
