@@ -17,6 +17,7 @@ from . import (
     load,
     paced,
     postgres,
+    search,
     sizes,
     storm,
     stream,
@@ -43,6 +44,7 @@ MODULES = (
     cold,
     counts,
     sizes,
+    search,
     postgres,
 )
 ALL: dict[str, Callable[[Lab], None]] = {module.__name__.rpartition(".")[2]: module.run for module in MODULES}
