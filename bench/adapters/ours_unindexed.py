@@ -7,7 +7,7 @@ from palaver import jobs
 from .ours import Store as _Ours
 
 
-class Store(_Ours):
+class Unindexed(_Ours):
     def __init__(self, path: str) -> None:
         jobs.Index.due = lambda self, now: None  # type: ignore[method-assign]
         super().__init__(path)
@@ -15,3 +15,7 @@ class Store(_Ours):
     def close(self) -> None:
         self.store._index.has_work = False  # closing indexes, too
         super().close()
+
+
+class Store(Unindexed):
+    pass

@@ -18,6 +18,7 @@ from . import (
     paced,
     postgres,
     search,
+    search_postgres,
     sizes,
     storm,
     stream,
@@ -46,5 +47,6 @@ MODULES = (
     sizes,
     search,
     postgres,
+    search_postgres,
 )
 ALL: dict[str, Callable[[Lab], None]] = {module.__name__.rpartition(".")[2]: module.run for module in MODULES}

@@ -47,8 +47,8 @@ def sessions_of(count: int, piece: int, pieces: int = SLICES) -> list[list[dict[
 # ---------------------------------------------------------------- filling
 
 
-def fill(worker: Worker, count: int, piece: int) -> dict[str, int]:
-    """As if recorded live, on a turned clock: a question and its answer every half minute."""
+def fill(worker: Worker, count: int, piece: int, per_turn: int = 2) -> dict[str, int]:
+    """As if recorded live, on a turned clock: a turn, mostly a question and its answer, every half minute."""
     from palaver.base import clock
 
     store, found = worker.store("search").store, sessions_of(count, piece)
@@ -56,10 +56,10 @@ def fill(worker: Worker, count: int, piece: int) -> dict[str, int]:
     try:
         for messages in found:
             session = store.sessions.create("bench", workspace="/w")
-            for at in range(0, len(messages), 2):
+            for at in range(0, len(messages), per_turn):
                 now += _STEP
                 clock._now_ns = lambda now=now: now * 1_000_000
-                session.commit(messages[at : at + 2])
+                session.commit(messages[at : at + per_turn])
     finally:
         clock._now_ns = real
     return {"characters": sum(map(len, all_texts(found)))}
@@ -88,12 +88,12 @@ def all_texts(found: list[list[dict[str, Any]]]) -> list[str]:
 # ---------------------------------------------------------------- building
 
 
-def build(worker: Worker, count: int, piece: int) -> dict[str, float]:
+def build(worker: Worker, count: int, piece: int, per_turn: int = 2) -> dict[str, float]:
     """Index the next piece: until about so many turns are."""
     from palaver.core.upkeep.indexing import index_all, index_batch
 
     store, found = worker.store("search").store, sessions_of(count, piece)
-    wanted, done = sum(len(messages) // 2 for messages in found), 0
+    wanted, done = sum(-(-len(messages) // per_turn) for messages in found), 0
     began = time.perf_counter()
     if piece == SLICES - 1:
         done = index_all(store.db)
@@ -135,8 +135,8 @@ def block(worker: Worker, repeat: int, kinds: list[str]) -> dict[str, float]:
     store, spent = worker.store("search").store, dict[str, float]()
     for kind in kinds:
         asked = KINDS[kind]
-        spent[kind] = _ms(lambda asked=asked: ids(store, asked))
-        page = _ms(lambda asked=asked: store.search(asked.typed, order=asked.order, limit=PAGE).hits)
+        spent[kind] = ms(lambda asked=asked: ids(store, asked))
+        page = ms(lambda asked=asked: store.search(asked.typed, order=asked.order, limit=PAGE).hits)
         spent |= {f"page_{kind}": page, f"more_{kind}": page - spent[kind]}
     return spent
 
@@ -153,7 +153,7 @@ def ids(store: Any, asked: Asked) -> list[int]:
 
 def block_raw(worker: Worker, repeat: int, kinds: list[str]) -> dict[str, float]:
     store = worker.store("search")
-    return {kind: _ms(lambda asked=KINDS[kind]: ask_raw(store, asked)) for kind in kinds}
+    return {kind: ms(lambda asked=KINDS[kind]: ask_raw(store, asked)) for kind in kinds}
 
 
 def ask_raw(store: raw_fts5.Store, asked: Asked) -> list[int]:
@@ -166,7 +166,7 @@ def counts(worker: Worker) -> dict[str, int]:
     return {kind: store.ask(raw_fts5.COUNT, asked.table, asked.typed)[0] for kind, asked in KINDS.items()}
 
 
-def _ms(call: Any) -> float:
+def ms(call: Any) -> float:
     call()
     return measure.median(call, budget=0.06)["ms"]
 
