@@ -9,8 +9,8 @@ from ..protocol import Adapter
 from .ours_postgres import address, space_of
 
 WORDS = "to_tsvector('simple', text)"
-TABLE = "CREATE TABLE texts (number BIGINT PRIMARY KEY, text TEXT NOT NULL)"
-INDEX = f"CREATE INDEX by_word ON texts USING gin ({WORDS})"
+TABLE = "CREATE TABLE IF NOT EXISTS texts (number BIGINT PRIMARY KEY, text TEXT NOT NULL)"
+INDEX = f"CREATE INDEX IF NOT EXISTS by_word ON texts USING gin ({WORDS})"
 BEST = (
     f"SELECT number FROM texts, CAST(%s AS tsquery) q WHERE {WORDS} @@ q"
     f" ORDER BY ts_rank({WORDS}, q) DESC, number LIMIT 20"
@@ -24,7 +24,7 @@ class Store(Adapter):
         super().__init__(path)
         self.c = psycopg.connect(address(), autocommit=True)
         schema = sql.Identifier("raw-" + space_of(path))
-        self.c.execute(sql.SQL("CREATE SCHEMA {}").format(schema))
+        self.c.execute(sql.SQL("CREATE SCHEMA IF NOT EXISTS {}").format(schema))
         self.c.execute(sql.SQL("SET search_path = {}").format(schema))
         self.c.execute(TABLE)
         self.c.execute(INDEX)

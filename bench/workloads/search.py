@@ -77,26 +77,19 @@ def measure_sizes(lab: Lab, ours: Column, raw: Column, characters: int) -> None:
 
 
 def ask(lab: Lab, ours: Column, raw: Column) -> None:
-    found = lab.interleave(asking(ours, raw, list(KINDS)))
+    beside = raw("searching.path")["path"]
+    found = lab.blocks([ours], "searching.block", kinds=list(KINDS), raw=beside)
     for kind in KINDS:
-        lab.versus(f"search.{kind}", found, kind, "ours", "raw")
-    for kind in KINDS:
-        lab.figure(f"search.page.{kind}", found, f"more_{kind}", "ours", "raw", against=kind)
+        lab.versus(f"search.{kind}", found, kind, OURS, OURS, against=f"raw_{kind}", peers=False)
+        lab.figure(f"search.page.{kind}", found, f"more_{kind}", OURS, OURS, against=f"page_{kind}")
     for kind, matching in raw("searching.counts").items():
         lab.fact(f"documents with {LABELS[kind]}", "", raw=matching)
 
 
 def ask_after_import(lab: Lab, ours: Column, raw: Column) -> None:
     ours("searching.graft_old", count=lab.scale.texts)
-    found = lab.interleave(asking(ours, raw, ["newest"]))
-    lab.versus("search.newest_after_import", found, "newest", "ours", "raw")
-
-
-def asking(ours: Column, raw: Column, kinds: list[str]) -> dict:
-    return {
-        "ours": lambda repeat: ours("searching.block", repeat=repeat, kinds=kinds),
-        "raw": lambda repeat: raw("searching.block_raw", repeat=repeat, kinds=kinds),
-    }
+    found = lab.blocks([ours], "searching.block", kinds=["newest"], raw=raw("searching.path")["path"])
+    lab.versus("search.newest_after_import", found, "newest", OURS, OURS, against="raw_newest", peers=False)
 
 
 # ---------------------------------------------------------------- whole programs

@@ -6,8 +6,9 @@ import os
 import time
 from typing import TYPE_CHECKING
 
+from ..adapters import raw_gin
 from ..lab import Results
-from .searching import SLICES, all_texts, ms, sessions_of
+from .searching import SLICES, all_texts, compared, sessions_of
 
 if TYPE_CHECKING:
     from ..columns import Column
@@ -51,14 +52,10 @@ def compare(lab: Lab, ours: Column, raw: Column) -> None:
         "raw": [{"size": raw("search_postgres.settle_raw")["size"] / characters}],
     }
     lab.figure("search_postgres.size", sizes, "size", "ours", "raw")
-    jobs = {
-        "ours": lambda repeat: ours("searching.block", repeat=repeat, kinds=list(QUERIES)),
-        "raw": lambda repeat: raw("search_postgres.block", repeat=repeat),
-    }
-    found = lab.interleave(jobs)
+    found = lab.blocks([ours], "search_postgres.block", raw=raw("searching.path")["path"])
     for kind in QUERIES:
-        lab.versus(f"search_postgres.{kind}", found, kind, "ours", "raw")
-        lab.figure(f"search_postgres.page.{kind}", found, f"more_{kind}", "ours", "raw", against=kind)
+        lab.versus(f"search_postgres.{kind}", found, kind, OURS, OURS, against=f"raw_{kind}", peers=False)
+        lab.figure(f"search_postgres.page.{kind}", found, f"more_{kind}", OURS, OURS, against=f"page_{kind}")
 
 
 def build(worker: Worker, count: int, piece: int) -> dict[str, float]:
@@ -89,6 +86,10 @@ def settle_raw(worker: Worker) -> dict[str, int]:
     return {"size": size}
 
 
-def block(worker: Worker, repeat: int) -> dict[str, float]:
-    store = worker.store("search")
-    return {kind: ms(lambda query=query: store.best(query)) for kind, query in QUERIES.items()}
+def block(worker: Worker, repeat: int, raw: str) -> dict[str, float]:
+    store = worker.store("search").store
+    beside = worker.stores.get("raw") or worker.stores.setdefault("raw", raw_gin.Store(raw))
+    found: dict[str, float] = {}
+    for kind, query in QUERIES.items():
+        found |= compared(store, kind, lambda query=query: beside.best(query))
+    return found
