@@ -45,6 +45,7 @@ LOOKING = [
     ("title", "@"),
     ("alias", "@", "--json"),
     ("rm", "--list", "--json"),
+    ("lineage", "@"),
 ]
 
 

@@ -27,6 +27,7 @@ RUNS = {
     "ls": ["ls"],
     "show": ["show", "@"],
     "tree": ["tree", "@"],
+    "lineage": ["lineage", "@"],
     "log": ["log", "@"],
     "fork": ["fork", "@"],
     "rewind": ["rewind", "@~1"],

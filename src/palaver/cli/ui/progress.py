@@ -62,6 +62,18 @@ class TransferProgress(_Bar):
         self._show(f"{count(sessions, 'session')}, {size(done)}")
 
 
+class DeletingProgress(_Bar):
+    """Sessions that were deleted so far, once it takes longer than a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._began = monotonic()
+
+    def __call__(self, sessions: int) -> None:
+        if monotonic() - self._began >= _MOMENT:
+            self._show(f"deleted {count(sessions, 'session')}")
+
+
 class VerifyProgress(_Bar):
     """Turns and sessions that were looked at so far; in a pipe, too."""
 
