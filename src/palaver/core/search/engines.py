@@ -97,7 +97,7 @@ class Tsvector:
             return iter(())
         return _growing(
             lambda at, limit: records.ranked_slices.all(
-                self._tx, query=query, numbers=numbers, score=at[0], number=at[1], limit=limit
+                self._tx, wanted=query, numbers=numbers, score=at[0], number=at[1], limit=limit
             ),
             after,
         )
@@ -116,7 +116,7 @@ class Tsvector:
         return self._found
 
     def _look_up(self, query: str) -> frozenset[int]:
-        return frozenset(row.number for row in records.numbers_of_words.all(self._tx, query=query))
+        return frozenset(row.number for row in records.numbers_of_words.all(self._tx, wanted=query))
 
     def down(self, below: int) -> Iterator[list[DocumentRow]]:
         found = self._combined()

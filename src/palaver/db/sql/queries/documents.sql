@@ -215,14 +215,14 @@ INSERT INTO document_words (number, slice, words) VALUES (:number, :slice, CAST(
 -- name: numbers_of_words
 -- plan: free
 -- postgres:
-SELECT DISTINCT number FROM document_words WHERE words @@ CAST(:query AS tsquery);
+SELECT DISTINCT number FROM document_words WHERE words @@ CAST(:wanted AS tsquery);
 
 -- name: ranked_slices
 -- plan: free
 -- postgres:
 SELECT f.score, {document} FROM (
-    SELECT w.number, -max(ts_rank(w.words, CAST(:query AS tsquery))) AS score FROM document_words w
-     WHERE w.words @@ CAST(:query AS tsquery) AND (:numbers = '' OR w.number = ANY (CAST(:numbers AS BIGINT[])))
+    SELECT w.number, -max(ts_rank(w.words, CAST(:wanted AS tsquery))) AS score FROM document_words w
+     WHERE w.words @@ CAST(:wanted AS tsquery) AND (:numbers = '' OR w.number = ANY (CAST(:numbers AS BIGINT[])))
      GROUP BY w.number) f
   JOIN documents d ON d.number = f.number
  WHERE f.score > :score OR (f.score = :score AND f.number > :number)
