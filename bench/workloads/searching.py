@@ -144,9 +144,12 @@ def block(worker: Worker, repeat: int, kinds: list[str], raw: str) -> dict[str, 
 def compared(store: Any, kind: str, ask_raw: Callable[[], list[int]]) -> dict[str, float]:
     """The ids of a page, ours and of the raw table in turn, in one process: they are too short for two. `page_…` is
     the whole page, `more_…` what that takes beyond the ids."""
+    from palaver.search.query import parse
+
     asked = KINDS[kind]
+    tree = parse(asked.typed, now=0).tree
     spent = in_turn(
-        ids=lambda: ids(store, asked),
+        ids=lambda: ids(store, tree, asked.order),
         raw=ask_raw,
         page=lambda: store.search(asked.typed, order=asked.order, limit=PAGE).hits,
     )
@@ -166,13 +169,12 @@ def in_turn(**calls: Callable[[], Any]) -> dict[str, float]:
     return {name: median(times) for name, times in spent.items()}
 
 
-def ids(store: Any, asked: Asked) -> list[int]:
+def ids(store: Any, tree: Any, order: str) -> list[int]:
     from palaver.core.search import engines
-    from palaver.search.query import parse
 
     with store.db.read() as tx:
-        engine = engines.of(tx, parse(asked.typed, now=0).tree)
-        rows = engines.Newest(engine, None) if asked.order == "newest" else engines.best(engine, None)
+        engine = engines.of(tx, tree)
+        rows = engines.Newest(engine, None) if order == "newest" else engines.best(engine, None)
         return [row.number for row in islice(rows, PAGE)]
 
 

@@ -191,11 +191,12 @@ class Newest:
     def __init__(self, engine: Engine, below: int | None) -> None:
         self._engine, self._below = engine, _TOP if below is None else below
         self._waiting: list[_Waiting] = []
-        self._reached = self._below
+        self._reached, self._given = self._below, 0
 
     @property
     def reached(self) -> int:
-        return max([self._reached, *(each.row.number + 1 for each in self._waiting)])
+        """The last that was given is in it: whoever took it may not have used it yet."""
+        return max([self._reached, self._given, *(each.row.number + 1 for each in self._waiting)])
 
     def __iter__(self) -> Iterator[DocumentRow]:
         for page in self._engine.down(self._below):
@@ -209,4 +210,6 @@ class Newest:
 
     def _until(self, newest: int) -> Iterator[DocumentRow]:
         while self._waiting and -self._waiting[0].at > newest:
-            yield heappop(self._waiting).row
+            row = heappop(self._waiting).row
+            self._given = row.number + 1
+            yield row
