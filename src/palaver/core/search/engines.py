@@ -21,7 +21,7 @@ from ...search.tree import Node, Term, positive_terms
 from . import records
 from .records import DocumentRow, RankedRow
 
-_FIRST, _MOST = 64, 2_000  # rows that are asked for at once
+_FIRST, _MOST = 32, 2_000  # rows that are asked for at once
 _TOP = 2**62
 _BEST = -1e300
 
@@ -201,10 +201,9 @@ class Newest:
     def __iter__(self) -> Iterator[DocumentRow]:
         for page in self._engine.down(self._below):
             for row in page:
+                self._reached = row.number + 1
+                yield from self._until(row.newest)  # which no later one is above
                 heappush(self._waiting, _Waiting(-row.at, _Down(row.message_id), _Down(row.part_id or ""), row))
-            if page:
-                self._reached = page[-1].number
-                yield from self._until(page[-1].newest)
         self._reached = 0
         yield from self._until(-_TOP)
 
