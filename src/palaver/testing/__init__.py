@@ -13,7 +13,7 @@ The groups speak only the public API; each claim is one test, with its expected 
 import pytest
 
 _MODULES = (
-    "errors facts grafts group hands helpers life lineage moves races sessions siblings snapshots stopping stream tree "
+    "errors facts grafts group hands helpers life lineage moves races search sessions siblings snapshots stopping stream tree "
     "turns usage used values waiting windows"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
@@ -44,6 +44,7 @@ from .life import Lives  # noqa: E402
 from .lineage import Continued, Titles  # noqa: E402
 from .moves import Moves  # noqa: E402
 from .races import Races  # noqa: E402
+from .search import Search  # noqa: E402
 from .sessions import Sessions  # noqa: E402
 from .siblings import Siblings  # noqa: E402
 from .snapshots import Snapshots  # noqa: E402
@@ -74,6 +75,7 @@ class Conformance(
     Facts,
     Titles,
     Continued,
+    Search,
     Lives,
     Values,
     Errors,
@@ -99,6 +101,7 @@ __all__ = [
     "Moves",
     "OpenStore",
     "Races",
+    "Search",
     "Sessions",
     "Siblings",
     "Snapshots",
