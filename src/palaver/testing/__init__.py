@@ -13,8 +13,8 @@ The groups speak only the public API; each claim is one test, with its expected 
 import pytest
 
 _MODULES = (
-    "errors facts grafts group hands helpers life lineage moves races search sessions siblings snapshots stopping stream tree "
-    "turns usage used values waiting windows"
+    "errors facts grafts group hands helpers life lineage moves races search sessions siblings snapshots stopping "
+    "stream tree turns usage used values waiting windows"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 

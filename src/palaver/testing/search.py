@@ -7,7 +7,6 @@ import pytest
 from palaver import BadValue, Hit, Session, Store
 
 from .group import Group
-from .helpers import say
 
 
 def found(store: Store, query: str, **options: bool | str) -> list[str]:
@@ -47,7 +46,16 @@ class Search(Group):
 
     @pytest.mark.parametrize("indexed", [False, True])
     def test_what_has_separators_is_meant_literally(self, store: Store, indexed: bool) -> None:
-        talk(store, "write C++ now", "write C now", "see src/main.py", "src main py", "getUserName()", "50% of it", "日本語の本")
+        talk(
+            store,
+            "write C++ now",
+            "write C now",
+            "see src/main.py",
+            "src main py",
+            "getUserName()",
+            "50% of it",
+            "日本語の本",
+        )
         if indexed:
             store.reindex()
         assert found(store, "C++") == ["write C++ now"]
@@ -96,7 +104,8 @@ class Search(Group):
 
     @pytest.mark.parametrize("indexed", [False, True])
     def test_what_was_rewound_deleted_or_archived_is_not_found(self, store: Store, indexed: bool) -> None:
-        kept, gone, put_away = talk(store, "apple one", "apple two"), talk(store, "apple three"), talk(store, "apple four")
+        kept = talk(store, "apple one", "apple two")
+        gone, put_away = talk(store, "apple three"), talk(store, "apple four")
         if indexed:
             store.reindex()
         kept.rewind(kept.path()[0].id)
@@ -123,7 +132,7 @@ class Search(Group):
         assert [hit.session_id for hit in store.search(f"pear session:{fork.id}", order="newest")] == [fork.id] * 2
 
     def test_fields_ask_for_sessions(self, store: Store) -> None:
-        web = store.sessions.create("coder", project="web", source="cli", workspace="/work/web", model={"model_id": "big-1"})
+        web = store.sessions.create("coder", project="web", source="cli", workspace="/work/web", model="acme/big")
         web.commit("plum one")
         talk(store, "plum two", agent="guide")
         for query in ("agent:coder", "project:web", "source:cli", "workspace:web", "-agent:guide", f"session:{web.id}"):
@@ -136,7 +145,8 @@ class Search(Group):
     def test_pages_have_every_hit_once(self, store: Store, order: str) -> None:
         session = talk(store, *(f"nut {number}" for number in range(25)))
         store.reindex()
-        say(session, "nut 25", "nut 26")
+        session.commit("nut 25")
+        session.commit("nut 26")
         seen, after = list[str](), None
         while True:
             page = store.search("nut", order=order, limit=4, after=after)
@@ -146,11 +156,11 @@ class Search(Group):
                 break
         assert len(seen) == len(set(seen)) == 27
 
-    @pytest.mark.parametrize("query", ['"', "(", "OR", "-", "a:b NOT", "*", "'; DROP", "role:", "\\", "%_", "AND AND", "()"])
-    def test_every_string_is_a_query(self, store: Store, query: str) -> None:
+    def test_every_string_is_a_query(self, store: Store) -> None:
         talk(store, "hello")
         store.reindex()
-        store.search(query)
+        for query in ('"', "(", "OR", "-", "a:b NOT", "*", "'; DROP", "role:", "\\", "%_", "AND AND", "()", "\0"):
+            store.search(query)
         assert found(store, "hello") == ["hello"]
 
     def test_an_empty_query_finds_nothing(self, store: Store) -> None:

@@ -6,7 +6,7 @@ from ...db.engine import Tx
 from ...model import Hit
 from ...search.documents import Document
 from ...search.snippet import Snippet, snippet
-from ...search.tree import Node, positive_terms
+from ...search.tree import Node
 from .. import rows
 from ..read import jumps, previews
 from . import documents, records
@@ -46,12 +46,10 @@ class Shown:
         )
 
     def _snippet(self, document: Document) -> Snippet:
-        """Without the title, unless the title is why it was found."""
-        if document.title:
-            said = snippet(self._tree, document.text[document.title :])
-            if said.marks or (said.text and not any(positive_terms(self._tree))):
-                return said
-        return snippet(self._tree, document.text)
+        """Without the title, unless that has something to do with it."""
+        title, said = document.text[: document.title], document.text[document.title :]
+        is_of_title = not said.strip() or bool(title and snippet(self._tree, title).marks)
+        return snippet(self._tree, document.text if is_of_title else said)
 
     def _around(self, one: Candidate) -> tuple[str | None, str | None]:
         turn = one.seen.turn
