@@ -25,10 +25,10 @@ def _quiet(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def live(engine: Engine, seed: int, steps: int, elsewhere: Callable[[], palaver.Store] | None = None) -> list[Told]:
-    """What was found in a life; `elsewhere`, what is exported of it is asked, too."""
+    """What was found in a life; with `elsewhere` it closes its store now and then, and its export is asked, too."""
     told: list[Told] = []
     with same_world(seed) as world:
-        life = lives.life_on(engine, seed, world, may_close=isinstance(engine, File))
+        life = lives.life_on(engine, seed, world, may_close=elsewhere is not None)
         try:
             life.run(steps, lambda life: told.extend(judging.judge(engine, life.store, life.dice, QUERIES)), EVERY)
             if elsewhere is not None:
