@@ -1,5 +1,23 @@
-"""The Postgres of the run."""
+"""The Postgres of the run, and a store on each engine."""
 
-from ..postgres.conftest import dsn, server
+from __future__ import annotations
 
-__all__ = ["dsn", "server"]
+from collections.abc import Iterator
+
+import pytest
+
+import palaver
+
+from ..postgres.conftest import _spaces, dsn, ready_space, server
+
+__all__ = ["_spaces", "dsn", "ready_space", "server"]
+
+
+@pytest.fixture(params=["file", "postgres"])
+def any_store(request: pytest.FixtureRequest) -> Iterator[palaver.Store]:
+    if request.param == "file":
+        yield request.getfixturevalue("store")
+        return
+    dsn, space = request.getfixturevalue("ready_space")
+    with palaver.open(dsn, space=space) as opened:
+        yield opened

@@ -69,7 +69,7 @@ class _Reader:
         self._titles = {info.id: info.title for info in [*infos, *store.sessions.list(deleted=True)]}
         rows = engine.rows(store, "SELECT id, session_id, role, created_at FROM chat_messages")
         copies = {name for (name,) in engine.rows(store, "SELECT copy_id FROM copies")}
-        self._rows = {name: (home, role, at) for name, home, role, at in rows if name not in copies}
+        self._rows = {name: (home, role, at) for name, home, role, at in sorted(rows) if name not in copies}
         self._parts: dict[str, list[tuple[str, Part]]] = {}
         for name, message, data in engine.rows(
             store, 'SELECT id, message_id, data_json FROM chat_parts ORDER BY message_id, "index"'

@@ -14,6 +14,7 @@ import pytest
 
 import palaver
 from palaver import exports, jobs
+from palaver.base.clock import now_ms
 from palaver.core.upkeep import indexing
 
 from ..grafts.fake import Source
@@ -181,7 +182,7 @@ def life_on(engine: Engine, seed: int, world: World | None = None, *, may_close:
 def put(engine: Engine, life: Life, _: object, session_id: str, said: str, role: str) -> None:
     """Another program adds a message."""
     newest = engine.rows(life.store, f"SELECT max(created_at) FROM chat_messages WHERE session_id = '{session_id}'")
-    name, at = sha256(said.encode()).hexdigest()[:26], (newest[0][0] or 0) + 1
+    name, at = sha256(said.encode()).hexdigest()[:26], max(now_ms(), (newest[0][0] or 0) + 1)
     row = (f"msg_{name}", session_id, role, at, at)
     part = json.dumps({"type": "text", "text": said})
     engine.write(life.store, "INSERT INTO chat_messages VALUES (?, ?, ?, '{}', ?, ?)", [row])

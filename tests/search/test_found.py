@@ -21,60 +21,79 @@ def found(store: palaver.Store, typed: str, **given: bool) -> list[str]:
     return [hit.message_id for hit in store.search(typed, **given)]
 
 
-def test_a_page_that_ends_in_what_is_not_indexed_yet_misses_nothing(store: palaver.Store) -> None:
-    session = store.sessions.create()
+def test_a_page_that_ends_in_what_is_not_indexed_yet_misses_nothing(any_store: palaver.Store) -> None:
+    session = any_store.sessions.create()
     for number in range(3):
         session.commit(f"fox {number}")
-    store.reindex()
+    any_store.reindex()
     session.commit("fox 3")
 
-    assert [hit.snippet for hit in pages(store, "fox", 1, order="newest")] == ["fox 3", "fox 2", "fox 1", "fox 0"]
+    assert [hit.snippet for hit in pages(any_store, "fox", 1, order="newest")] == ["fox 3", "fox 2", "fox 1", "fox 0"]
 
 
-def test_a_question_that_only_an_open_turn_of_a_fork_still_shows_is_found_there(store: palaver.Store) -> None:
-    session = store.sessions.create()
+def test_a_question_that_only_an_open_turn_of_a_fork_still_shows_is_found_there(any_store: palaver.Store) -> None:
+    session = any_store.sessions.create()
     session.commit(["a fox?", {"role": "assistant", "parts": [{"type": "text", "text": "no"}]}])
     fork = session.fork()
     fork.regenerate()
     session.edit(session.messages()[0]["id"], "a dog?").seal()
 
-    [hit] = store.search("fox")
+    [hit] = any_store.search("fox")
 
     assert (hit.session_id, hit.hidden) == (fork.id, False)
 
 
-def test_a_role_is_found_however_it_is_written(store: palaver.Store) -> None:
-    store.sessions.create().commit("a fox")
-    store.reindex()
+def test_a_role_is_found_however_it_is_written(any_store: palaver.Store) -> None:
+    any_store.sessions.create().commit("a fox")
+    any_store.reindex()
 
-    assert len(store.search("role:User fox").hits) == 1
-    assert store.search("fox -role:User").hits == []
+    assert len(any_store.search("role:User fox").hits) == 1
+    assert any_store.search("fox -role:User").hits == []
 
 
-def test_a_title_is_found_after_a_fork_has_answered_the_first_message_again(store: palaver.Store) -> None:
-    session = store.sessions.create()
+def test_a_title_is_found_after_a_fork_has_answered_the_first_message_again(any_store: palaver.Store) -> None:
+    session = any_store.sessions.create()
     session.title = "zebra"
     session.commit(["a fox?", {"role": "assistant", "parts": [{"type": "text", "text": "no"}]}])
-    store.reindex()
+    any_store.reindex()
     turn = session.fork().regenerate()
     turn.append(text("yes"))
     first = session.messages()[0]["id"]
 
-    assert found(store, "zebra") == [first]
+    assert found(any_store, "zebra") == [first]
     turn.seal()
-    assert found(store, "zebra") == [first]
-    store.reindex(only_missing=True)
-    assert found(store, "zebra") == [first]
+    assert found(any_store, "zebra") == [first]
+    any_store.reindex(only_missing=True)
+    assert found(any_store, "zebra") == [first]
     session.title = "giraffe"
-    assert (found(store, "zebra"), found(store, "giraffe")) == ([], [first])
+    assert (found(any_store, "zebra"), found(any_store, "giraffe")) == ([], [first])
 
 
-def test_what_a_fork_of_a_deleted_fork_shows_is_found_there(store: palaver.Store) -> None:
-    session = store.sessions.create()
+def test_what_a_fork_of_a_deleted_fork_shows_is_found_there(any_store: palaver.Store) -> None:
+    session = any_store.sessions.create()
     session.commit("a fox")
     middle = session.fork()
     last = middle.fork()
     middle.delete()
     session.delete()
 
-    assert [hit.session_id for hit in store.search("fox")] == [last.id]
+    assert [hit.session_id for hit in any_store.search("fox")] == [last.id]
+
+
+def test_what_matches_because_it_has_no_word_is_found_by_rank_too(any_store: palaver.Store) -> None:
+    session = any_store.sessions.create()
+    session.commit("a fox")
+    session.commit("a dog")
+    session.commit("a cat")
+    any_store.reindex()
+
+    assert sorted(hit.snippet for hit in any_store.search("NOT fox OR fox cat")) == ["a cat", "a dog"]
+
+
+def test_ranked_pages_end(any_store: palaver.Store) -> None:
+    session = any_store.sessions.create()
+    for number in range(5):
+        session.commit(f"fox {number} {'fox ' * number} and more")
+    any_store.reindex()
+
+    assert len(pages(any_store, "fox and", 1)) == len(pages(any_store, "fox", 2)) == 5

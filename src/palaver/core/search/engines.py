@@ -17,7 +17,7 @@ from ...db.engine import Tx
 from ...errors import IndexDamaged
 from ...search import fts5, tsquery
 from ...search.candidates import candidates
-from ...search.tree import Node, Term, positive_terms
+from ...search.tree import And, Node, Or, Term, positive_terms
 from . import records
 from .records import DocumentRow, RankedRow
 
@@ -86,13 +86,13 @@ class Tsvector:
         asked = candidates(tree)
         self._tx, self._tree, self.exact = tx, asked.tree, asked.exact
         self._positive = [term for term in positive_terms(asked.tree) if term.words]
-        self.can_rank = bool(self._positive)
+        self.can_rank = _speaks(asked.tree)
         self._found: tsquery.Found | None = None
 
     def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:
         """One term is ranked where it is looked up; of more, the documents are known first."""
         query = " | ".join(f"({tsquery.tsquery(term)})" for term in self._positive)
-        numbers = "" if isinstance(self._tree, Term) else _array(self._numbers())
+        numbers = "" if isinstance(self._tree, Term) else _array(self._combined().numbers)  # never inverted where it can be ranked
         if numbers == "{}":
             return iter(())
         return _growing(
@@ -101,14 +101,6 @@ class Tsvector:
             ),
             after,
         )
-
-    def _numbers(self) -> frozenset[int]:
-        """Only asked for where the tree has something that speaks for a document."""
-        found = self._combined()
-        if not found.inverted:
-            return found.numbers
-        everything = (row.number for page in self.down(_TOP) for row in page)
-        return frozenset(everything)
 
     def _combined(self) -> tsquery.Found:
         if self._found is None:
@@ -132,6 +124,18 @@ class Tsvector:
         while at < len(numbers):
             yield records.documents_of_numbers.all(self._tx, numbers=_array(numbers[at : at + size]))
             at, size = at + size, min(size * 4, _MOST)
+
+
+def _speaks(node: Node | None) -> bool:
+    """Whether each document that matches has one of the terms."""
+    match node:
+        case Term(words):
+            return bool(words)
+        case And(parts):
+            return any(map(_speaks, parts))
+        case Or(parts):
+            return all(map(_speaks, parts))
+    return False
 
 
 def _array(numbers: frozenset[int] | list[int]) -> str:

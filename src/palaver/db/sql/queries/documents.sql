@@ -227,10 +227,12 @@ INSERT INTO document_words (number, slice, words) VALUES (:number, :slice, CAST(
 SELECT DISTINCT number FROM document_words WHERE words @@ CAST(:wanted AS tsquery);
 
 -- name: ranked_slices
+-- A rank has few digits; compared with all of them, it is the one that a cursor has.
 -- plan: free
 -- postgres:
 SELECT f.score, {document} FROM (
-    SELECT w.number, -max(ts_rank(w.words, CAST(:wanted AS tsquery))) AS score FROM document_words w
+    SELECT w.number, -max(CAST(ts_rank(w.words, CAST(:wanted AS tsquery)) AS DOUBLE PRECISION)) AS score
+      FROM document_words w
      WHERE w.words @@ CAST(:wanted AS tsquery) AND (:numbers = '' OR w.number = ANY (CAST(:numbers AS BIGINT[])))
      GROUP BY w.number) f
   JOIN documents d ON d.number = f.number
