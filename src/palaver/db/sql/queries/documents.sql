@@ -91,12 +91,9 @@ SELECT number, newest FROM documents ORDER BY number DESC LIMIT 1;
 SELECT {document} FROM documents d WHERE d.message_id = :message ORDER BY d.number;
 
 -- name: documents_of_messages
--- Of several at once; their ids as a JSON array.
--- sqlite:
-SELECT {document} FROM documents d WHERE d.message_id IN (SELECT value FROM json_each(:messages)) ORDER BY d.number;
+-- Of several at once, where each question would be a round trip.
 -- postgres:
-SELECT {document} FROM documents d
- WHERE d.message_id = ANY (ARRAY(SELECT jsonb_array_elements_text(CAST(:messages AS jsonb)))) ORDER BY d.number;
+SELECT {document} FROM documents d WHERE d.message_id = ANY (CAST(:messages AS TEXT[])) ORDER BY d.number;
 
 -- name: put_document
 INSERT INTO documents (number, message_id, part_id, role, at, newest, titled, checksum)
@@ -124,6 +121,10 @@ SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messa
 -- A session as a search sees it.
 SELECT s.id, s.agent, s.workspace_root, s.archived_at, h.deleted_at, h.title, h.turn_id, h.revision
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: forks_to_show
+-- The forks of a session, those that were deleted too: a fork of theirs may be alive.
+SELECT h.session_id FROM heads h WHERE h.origin_id = :session AND h.relation = 'fork' ORDER BY h.session_id;
 
 -- name: place_to_show
 -- The turns that list a message, the shallowest first.
