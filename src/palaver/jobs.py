@@ -15,7 +15,8 @@ if TYPE_CHECKING:
     from .turn import Turn
 
 _REST = 0.005  # seconds between two slices of a trim,
-_BREATH = 0.02  # and between two batches of the index, in which others write
+_BREATH = 0.02  # and at least between two batches of the index, in which others write;
+_LEISURE = 2  # or so many times as long as the batch took
 
 
 class Flush:
@@ -144,11 +145,11 @@ class Index:
     def __init__(self, index_batch: Callable[[], int]) -> None:
         self._index_batch = index_batch
         self._at = monotonic() + self._AFTER
-        self.has_work = False
+        self.has_work = self._heard = False
 
     def later(self) -> bool:
         """Something was sealed. False: it is looked at soon already, by a thread that was told so."""
-        is_news, self.has_work = not self.has_work, True
+        is_news, self.has_work, self._heard = not self.has_work, True, True
         soon = monotonic() + self._AFTER
         if self._at <= soon:
             return is_news
@@ -159,8 +160,12 @@ class Index:
         return self._at - now
 
     def run(self) -> None:
-        self.has_work = bool(self._index_batch())
-        self._at = monotonic() + (_BREATH if self.has_work else self._EVERY)
+        """Of the time, a third: while others write, they wait for it, or for Python."""
+        began, self._heard = monotonic(), False
+        is_more = bool(self._index_batch())
+        rest = max(_BREATH, _LEISURE * (monotonic() - began)) if is_more else self._EVERY
+        self._at = monotonic() + (self._AFTER if self._heard and not is_more else rest)
+        self.has_work = is_more or self._heard
 
 
 class Recover:

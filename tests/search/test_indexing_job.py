@@ -5,7 +5,11 @@ from __future__ import annotations
 import time
 from pathlib import Path
 
+import pytest
+
 import palaver
+from palaver import jobs
+from palaver.core.upkeep import indexing
 from palaver.core.upkeep.indexing import are_any_left
 
 
@@ -28,3 +32,15 @@ def test_what_is_indexed_is_found_on_postgres_best_first_and_newest_first(dsn: s
         best, newest = (store.search("marmalade -jam", order=order).hits for order in ("rank", "newest"))
         assert {hit.snippet for hit in best} == {"the marmalade is on the upper shelf", "marmalade, and more marmalade"}
         assert newest[0].snippet == "marmalade, and more marmalade"
+
+
+def test_reindex_goes_on_when_somebody_else_has_indexed_for_a_moment(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs.Index, "due", lambda self, now: None)
+    with palaver.open(tmp_path / "store.db") as store:
+        store.sessions.create("coder").commit("the marmalade is on the upper shelf")
+        real, others = indexing._hold, iter([True])
+        monkeypatch.setattr(indexing, "_hold", lambda tx: not next(others, False) and real(tx))
+        assert store.reindex() == 1
+        assert not indexing.are_any_left(store.db)

@@ -104,10 +104,10 @@ def _begins_afresh(character: str) -> bool:
 
 def _walk(block: str, folded: str) -> Sequence[int]:
     """For each folded character, where that begins which it comes from; and the end."""
+    if len(block) == len(folded) and (block.isascii() or all(map(_stays_one, set(block)))):
+        return range(len(block) + 1)
     if not block.isascii():
         return [*_walk_clusters(block), len(block)]
-    if len(block) == len(folded):
-        return range(len(block) + 1)
     return [*(found.start() for found in _SPACES_OR_ONE.finditer(block)), len(block)]
 
 
@@ -119,6 +119,12 @@ def _walk_clusters(block: str) -> Iterator[int]:
             folded = folded[1:]
         yield from (cluster.start() for _ in folded)
         after_space = folded[-1:] == " " if folded else after_space
+
+
+@lru_cache(maxsize=16_384)
+def _stays_one(character: str) -> bool:
+    """It becomes one character, and nothing before it changes that."""
+    return begins_afresh(character) and len(fold(character)) == 1
 
 
 @lru_cache(maxsize=4_096)

@@ -11,6 +11,7 @@ says how far it has come, so whoever opens the store next goes on from there.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from time import sleep
 from typing import NamedTuple
 
 from ...base.clock import monotonic
@@ -27,6 +28,7 @@ from ..search.tail import BEFORE_ALL, State, state
 _TURNS = 100  # in a batch,
 _DOCUMENTS = 200
 _CHARACTERS = 1 << 20  # at most
+_OTHERS = 0.02  # seconds after which it is tried again where somebody else indexes
 _INDEXED, _NOT, _AS_IT_WAITS = 0, 1, 2
 
 Progress = Callable[[int, int], None]  # turns that were indexed, and all
@@ -74,7 +76,9 @@ def index_all(db: Database, progress: Progress | None = None, seconds: float | N
     while seconds is None or monotonic() - began < seconds:
         done = index_batch(db)
         if not done:
-            break
+            if not are_any_left(db):
+                break
+            sleep(_OTHERS)
         count += done
         if progress is not None:
             total = total or count + how_many_are_left(db)
