@@ -94,9 +94,18 @@ def contents(path: str) -> dict[str, list[tuple[Any, ...]]]:
     own."""
     db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READWRITE)
     db.execute("PRAGMA query_only=ON")
-    found = {table: sorted(db.execute(f"SELECT * FROM {table}").fetchall(), key=repr) for table in TABLES}
+    columns = {table: _columns(db, table) for table in TABLES}
+    found = {
+        table: sorted(db.execute(f"SELECT {columns[table]} FROM {table}").fetchall(), key=repr) for table in TABLES
+    }
     db.close()
     return found
+
+
+def _columns(db: apsw.Connection, table: str) -> str:
+    """All but what says whether maintenance has indexed a row."""
+    names = [name for _, name, *_ in db.execute(f'PRAGMA table_info("{table}")').fetchall() if name != "unindexed"]
+    return ", ".join(f'"{name}"' for name in names)
 
 
 def rows_of(path: str, session_id: str) -> int:

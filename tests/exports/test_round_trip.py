@@ -209,7 +209,18 @@ def test_memory_stores_export_and_import(source: Source) -> None:
 
 # Of turns; and of this store's housekeeping, `live`.
 DERIVED = {
-    *("live", "jump", "thread_results", "thread_calls", "stray_seq", "model", "provider", "role", "persona"),
+    *(
+        "live",
+        "unindexed",
+        "jump",
+        "thread_results",
+        "thread_calls",
+        "stray_seq",
+        "model",
+        "provider",
+        "role",
+        "persona",
+    ),
     *("workspace", "mode", "toolset", "prompt_digest", "finish", "error_code", "source_event"),
 }
 
@@ -220,6 +231,7 @@ def test_the_tables_of_an_export_are_those_of_the_schema_column_by_column() -> N
     db = apsw.Connection(":memory:")
     db.execute(schema.text())
     there = {row[0] for row in db.execute("SELECT name FROM sqlite_schema WHERE type = 'table'")}
+    there = {name for name in there if not name.startswith("document")}  # derived: an import indexes anew
     assert there - {"owners", "schema_migrations", "journal", "settings", "compactions"} == set(tables.BY_NAME)
     kinds = {"text": "TEXT", "json": "TEXT", "object": "TEXT", "null": "TEXT", "int": "INTEGER", "count": "INTEGER"}
     kinds |= {"real": "REAL", "salt": "BLOB", "hash": "BLOB", "bytes": "BLOB"}

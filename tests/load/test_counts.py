@@ -19,7 +19,7 @@ from .crowd import CREW
 pytestmark = pytest.mark.on_disk
 
 FRAMES = {  # at most, on average
-    "a whole turn of one message": 23.5,
+    "a whole turn of one message": 25.0,  # one of them says that it is to be indexed
     "a question and a streamed answer of 5 chunks": 61.5,
     "a chunk": 1.8,
 }
@@ -41,6 +41,12 @@ SYNCS = {  # exactly, of the log: begin, each chunk, seal
     "normal": (0, 0, 0),
 }
 LONG_AGO = 3_600_000.0  # ms; no part row is due because time has passed
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
+    """That is done beside the verbs, by maintenance."""
+    monkeypatch.setattr("palaver.jobs.Index.due", lambda *_: None)
 
 
 @pytest.fixture

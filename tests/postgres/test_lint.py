@@ -35,7 +35,7 @@ def written() -> Iterator[tuple[str, str]]:
     yield "the lock of a head", dialect.LOCK
     for parts in (False, True):  # they name their own space
         yield "chunks of many streams", dialect.append_chunks("here", parts=parts).replace("here.", "")
-    for name, text in [("schema", schema_text()), *migrations()]:
+    for name, text in [("schema", schema_text("postgres")), *migrations()]:
         for statement in statements(text):
             yield f"{name}, as written", statement
         for statement in dialect.schema(text):

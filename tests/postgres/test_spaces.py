@@ -183,7 +183,7 @@ def test_sixteen_different_spaces_may_be_made_at_once(dsn: str, db: psycopg.Conn
 def test_one_who_is_cut_off_while_making_a_space_leaves_nothing(
     dsn: str, db: psycopg.Connection[Row], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    statements = dialect.schema(schema_text())
+    statements = dialect.schema(schema_text("postgres"))
     for at in (0, len(statements) // 2, len(statements) - 1):
         with monkeypatch.context() as patch, closing(connect(dsn)) as victim:
             patch.setattr(dialect, "schema", lambda text, at=at, victim=victim: _cut_off(db, victim, statements, at))
@@ -210,7 +210,7 @@ def _cut_off(
 def test_a_server_that_dies_while_a_space_is_made_knows_nothing_of_it(
     dsn: str, ours: Server, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    statements = dialect.schema(schema_text())
+    statements = dialect.schema(schema_text("postgres"))
     with monkeypatch.context() as patch, closing(connect(dsn)) as victim:
 
         def kill_midway(text: str) -> Iterator[str]:

@@ -109,6 +109,15 @@ SCHEMAS[5] = SCHEMAS[4] | {
     "bodies": "digest kind body created_at",
 }
 SCHEMAS[6] = SCHEMAS[5] | {"natives": "turn_id seq session_id origin item digest body codec file place"}
+SCHEMAS[7] = SCHEMAS[6] | {
+    "turns": SCHEMAS[6]["turns"] + " unindexed",
+    "documents": "number message_id part_id role at newest titled checksum",
+    "document_words": "words pieces",
+    "document_words_data": "id block",
+    "document_words_idx": "segid term pgno",
+    "document_words_docsize": "id sz origin",
+    "document_words_config": "k v",
+}
 
 
 def columns(path: str) -> dict[str, list[str]]:

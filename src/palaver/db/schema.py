@@ -83,8 +83,9 @@ def current() -> Schema:
     return Schema(text())
 
 
-def text() -> str:
-    return _read(os.path.join(_SQL, "schema.sql"))
+def text(engine: str = "sqlite") -> str:
+    """The whole schema, as one engine is given it."""
+    return _of(engine, _read(os.path.join(_SQL, "schema.sql")))
 
 
 def migrations() -> list[tuple[str, str]]:
@@ -96,10 +97,14 @@ def migrations() -> list[tuple[str, str]]:
 def statements(text: str, engine: str = "sqlite") -> Iterator[str]:
     """The statements of a schema or migration file, comments dropped. What is of one engine alone stands at its end,
     behind `-- sqlite:` or `-- postgres:`."""
+    bare = _COMMENT.sub("", _of(engine, text))
+    return (statement.strip() for statement in bare.split(";") if statement.strip())
+
+
+def _of(engine: str, text: str) -> str:
     shared, *marked = _ENGINE.split(text)
     own = [body for name, body in zip(marked[::2], marked[1::2], strict=True) if name == engine]
-    bare = _COMMENT.sub("", "\n".join([shared, *own]))
-    return (statement.strip() for statement in bare.split(";") if statement.strip())
+    return "".join([shared, *own])
 
 
 def _read(path: str) -> str:

@@ -110,6 +110,7 @@ def _dropped(arrival: Arrival) -> list[Query]:
 def _derive(tx: Tx, arrival: Arrival, mode: str) -> None:
     """What follows from the rows of this session; the rest is filled in slices when all are there (see reader)."""
     tx.run(Q.import_live, session=arrival.session_id)
+    tx.run(Q.unindex_titled, session=arrival.session_id)  # a husk had none
     if mode == MERGE or arrival.version == 1:
         tx.run(Q.import_last_message, session=arrival.session_id)
     for seq, data in tx.all(Q.stray_events, session=arrival.session_id) if mode != MERGE else ():

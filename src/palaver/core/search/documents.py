@@ -41,14 +41,13 @@ def checksum(words: Segments) -> int:
 
 
 def of_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
-    """Of the messages that a turn lists. The first of its session has the session's title in it."""
-    is_first = begins_session(turn)
+    """Of the messages that a turn lists and that were written in its session: what it has of others is found where it
+    was written. The first of a session has the session's title in it."""
+    titled = turn.session_id if begins_session(turn) else None
     for row in records.messages_of_turn.all(tx, turn=turn.id):
-        if not isinstance(row.id, str):  # another program's; verify names it
-            continue
-        titled = turn.session_id if is_first and row.session_id == turn.session_id else None
-        is_first = is_first and titled is None
-        yield of_message(tx, row, turn.id, titled)
+        if isinstance(row.id, str) and row.session_id == turn.session_id:  # else another program's; verify names it
+            yield of_message(tx, row, turn.id, titled)
+            titled = None
 
 
 def begins_session(turn: TurnToIndexRow) -> bool:

@@ -43,9 +43,14 @@ class Engine(Protocol):
 
 def refuse_damaged(tx: Tx) -> None:
     """What was taken out of the index by another program, or by a disk, is not found: that is no empty answer."""
-    found = records.standing.one(tx)
-    if found is not None and (found.last != found.indexed or (found.last is not None and not found.has_pages)):
+    if is_damaged(tx):
         raise IndexDamaged("its words are not those of its documents")
+
+
+def is_damaged(tx: Tx) -> bool:
+    """As far as it can be told at a glance."""
+    found = records.words_standing.one(tx)
+    return found is not None and (found.last != found.indexed or (found.last is not None and not found.has_pages))
 
 
 def of(tx: Tx, tree: Node | None) -> Engine:

@@ -170,7 +170,7 @@ class _Search:
         """The candidate of a document, if it is one: its message is there and seen, and has the fields."""
         if row.message_id in self.tail.messages or not self._may_have(row):
             return
-        message = records.message.one(self._tx, id=row.message_id)
+        message = records.message_to_show.one(self._tx, id=row.message_id)
         seen = self._sight.of(message.id, message.session_id, message.metadata_json) if message else None
         if message is None or seen is None:
             return

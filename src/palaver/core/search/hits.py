@@ -97,7 +97,7 @@ class Shown:
         if message_id is None:
             return None
         if message_id not in self._texts:
-            row = records.message.one(self._tx, id=message_id)
+            row = records.message_to_show.one(self._tx, id=message_id)
             stored = documents.of_message(self._tx, row, None, None) if row else None
             own = stored.documents[0].text if stored and stored.documents else None
             self._texts[message_id] = previews.shorten(own[: _AROUND * 4]) if own else None

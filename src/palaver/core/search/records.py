@@ -97,6 +97,10 @@ class WordRow(Row):
     q: str
 
 
+class ValueRow(Row):
+    value: str
+
+
 class SessionRow(Row):
     id: str
     agent: str
@@ -124,13 +128,13 @@ class PlaceRow(Row):
 
 turns_to_index = Select("turns_to_index", TurnToIndexRow)
 turns_to_index_again = Select("turns_to_index_again", TurnToIndexRow)
+indexed_turns = Select("indexed_turns", TurnToIndexRow)
 turn_to_index = Select("turn_to_index", TurnToIndexRow)
 newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
 messages_of_turn = Select("messages_of_turn", MessageRow)
-message = Select("message_to_show", MessageRow)
+message_to_show = Select("message_to_show", MessageRow)
 loose_since = Select("loose_since", MessageRow)
 loose_of_recent = Select("loose_of_recent", MessageRow)
-loose_rows = Select("loose_rows", MessageRow)
 documents_of_message = Select("documents_of_message", DocumentRow)
 documents_beside_messages = Select("documents_beside_messages", DocumentBesideMessageRow)
 documents_of_numbers = Select("documents_of_numbers", DocumentRow)
@@ -143,12 +147,12 @@ words_among = Select("words_among", WordRow)
 one_with_words = Select("one_with_words", NumberRow)
 last_document = Select("last_document", LastDocumentRow)
 index_state = Select("index_state", SettingRow)
-hold_index = Select("hold_index", WordRow)
+hold_index = Select("hold_index", ValueRow)
 title_of_session = Select("title_of_session", TitleRow)
-standing = Select("words_standing", StandingRow)
+words_standing = Select("words_standing", StandingRow)
 count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)
 count_unindexed = Select("count_unindexed", CountRow)
-session = Select("session_to_show", SessionRow)
+session_to_show = Select("session_to_show", SessionRow)
 refs_of_turn = Select("entries_to_show", RefRow)
-places = Select("place_to_show", PlaceRow)
+places_to_show = Select("place_to_show", PlaceRow)

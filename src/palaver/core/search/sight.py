@@ -57,7 +57,7 @@ class Sight:
 
     def session(self, session_id: str) -> Session | None:
         if session_id not in self._sessions:
-            row = records.session.one(self._tx, session=session_id)
+            row = records.session_to_show.one(self._tx, session=session_id)
             self._sessions[session_id] = None if row is None else Session(self._tx, row)
         return self._sessions[session_id]
 
@@ -66,7 +66,7 @@ class Sight:
         home = self.session(session_id)
         if home is None:
             return None
-        places = records.places.all(self._tx, message=message_id)
+        places = records.places_to_show.all(self._tx, message=message_id)
         is_hidden = _is_out_of_sight(stored_metadata, is_ours=bool(places))
         if not is_hidden and self._sees(home):
             return Seen(home, self._place(home, places), False)

@@ -20,6 +20,7 @@ from .records import TurnToIndexRow
 
 MOST_TURNS = 1_000
 MOST_CHARACTERS = 4_000_000
+BEFORE_ALL = -(2**62)  # every number of a row
 _MOST_LOOSE = 500
 _RECENT = 50  # sessions that are looked at for rows of other programs, where rows have no order of arrival
 
@@ -84,10 +85,9 @@ class Tail:
         if newest is None:
             few = {"sessions": _RECENT, "margin": MARGIN_MS, "limit": _MOST_LOOSE}
             found = records.loose_of_recent.all(self._tx, **few)
-        elif looked is None or looked > newest:
-            found = records.loose_rows.all(self._tx, limit=_MOST_LOOSE)
         else:
-            found = records.loose_since.all(self._tx, watermark=looked, limit=_MOST_LOOSE)
+            since = looked if looked is not None and looked <= newest else BEFORE_ALL
+            found = records.loose_since.all(self._tx, watermark=since, limit=_MOST_LOOSE)
         return (documents.of_message(self._tx, row, None, None) for row in found if isinstance(row.id, str))
 
     def __iter__(self) -> Iterator[Found]:

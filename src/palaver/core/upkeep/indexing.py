@@ -22,12 +22,12 @@ from .. import damage
 from ..search import documents, records
 from ..search.documents import Stored, checksum
 from ..search.records import DocumentRow, TurnToIndexRow
-from ..search.tail import State, state
+from ..search.tail import BEFORE_ALL, State, state
 
 _TURNS = 100  # in a batch,
 _DOCUMENTS = 200
 _CHARACTERS = 1 << 20  # at most
-_INDEXED, _AS_IT_WAITS = 0, 2
+_INDEXED, _NOT, _AS_IT_WAITS = 0, 1, 2
 
 Progress = Callable[[int, int], None]  # turns that were indexed, and all
 
@@ -51,6 +51,7 @@ class New(NamedTuple):
 class _Turn(NamedTuple):
     row: TurnToIndexRow
     messages: dict[str, list[New]]  # by the ids of all that it lists
+    title: str | None  # that is in the first of them
 
 
 class _Batch(NamedTuple):
@@ -152,7 +153,8 @@ def _prepared(tx: Tx, row: TurnToIndexRow) -> tuple[_Turn, int]:
     for stored in _stored(tx, row):
         messages[stored.id] = new_documents(stored)
         size += sum(len(document.text) for document in stored.documents)
-    return _Turn(row, messages), size
+    title = documents.title(tx, row.session_id) if documents.begins_session(row) else None
+    return _Turn(row, messages, title), size
 
 
 def _stored(tx: Tx, row: TurnToIndexRow) -> Iterable[Stored]:
@@ -179,11 +181,18 @@ def _hold(tx: Tx) -> bool:
 
 
 def _write(tx: Tx, batch: _Batch) -> None:
+    """What may change after all is looked at once more, under the lock of its session: a title, and what waits."""
+    first = [turn.row for turn in batch.sealed if documents.begins_session(turn.row)]
+    for session_id in sorted({row.session_id for row in (*first, *batch.waiting)}):
+        tx.one(Q.lock_session, session=session_id)
     tx.run(Q.index_moved)
     index = _Index(tx)
     for turn in batch.sealed:
-        index.put(turn.messages)
-        tx.defer(Q.set_indexed, turn=turn.row.id, mark=_INDEXED)
+        if not documents.begins_session(turn.row) or documents.title(tx, turn.row.session_id) == turn.title:
+            index.put(turn.messages)
+            tx.defer(Q.set_indexed, turn=turn.row.id, mark=_INDEXED)
+        elif batch.state.mark is not None:  # it goes by its id: this one does not come again
+            tx.defer(Q.set_indexed, turn=turn.row.id, mark=_NOT)
     for row in batch.waiting:
         _put_waiting(tx, index, row)
     _mark(tx, batch)
@@ -191,8 +200,6 @@ def _write(tx: Tx, batch: _Batch) -> None:
 
 
 def _put_waiting(tx: Tx, index: _Index, row: TurnToIndexRow) -> None:
-    """What waits may be answered at any time: it is read under the lock of its session."""
-    tx.one(Q.lock_session, session=row.session_id)
     now = records.turn_to_index.one(tx, turn=row.id)
     if now is not None and now.sealed_at is None and now.status == "waiting":
         turn, _ = _prepared(tx, now)
@@ -214,7 +221,7 @@ def _look(tx: Tx, before: State) -> None:
     newest = tx.watermark() if tx.words == "fts5" else None
     if newest is None or newest == before.looked:
         return
-    since = before.looked if before.looked is not None and before.looked <= newest else -(2**62)
+    since = before.looked if before.looked is not None and before.looked <= newest else BEFORE_ALL
     if not records.loose_since.all(tx, watermark=since, limit=1):
         tx.run(Q.set_index_looked, row=str(newest))
 
@@ -250,6 +257,15 @@ class _Index:
             return
         for place, text in enumerate([*slices(new.words.words, new.words.pieces)] or [""]):
             tx.defer(Q.put_slice, number=self._number, slice=place, words=text)
+
+
+def index_turn(tx: Tx, turn_id: str) -> None:
+    """One turn, in the caller's transaction."""
+    row = records.turn_to_index.one(tx, turn=turn_id)
+    if row is not None:
+        tx.run(Q.index_moved)
+        turn, _ = _prepared(tx, row)
+        _Index(tx).put(turn.messages)
 
 
 # ---------------------------------------------------------------- what goes

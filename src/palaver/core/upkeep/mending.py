@@ -22,7 +22,7 @@ from .. import damage, metadata, rows
 from ..foreign import materialise
 from ..read import previews
 from ..turn import open_turn, response
-from . import filling, records
+from . import filling, indexing, records
 from .lineage import Lineage, View
 from .rules import Sums, total_tokens
 
@@ -199,6 +199,25 @@ def copy_of(copy_id: str, message_id: str) -> Repair:
             return
         hidden, right = metadata.hidden_stamp(damage.as_json(row.metadata_json)), materialise.copied(original)
         materialise.rewrite(locked.tx, locked.session_id, copy_id, right, hidden, now_ms())
+
+    return repair
+
+
+def documents(turn_id: str) -> Repair:
+    """What search finds of a turn."""
+
+    def repair(locked: Locked) -> None:
+        indexing.index_turn(locked.tx, turn_id)
+
+    return repair
+
+
+def forgotten(message_id: str) -> Repair:
+    """What search finds of a message that is gone: nothing."""
+
+    def repair(locked: Locked) -> None:
+        if rows.message.one(locked.tx, id=message_id) is None:
+            indexing.forget(locked.tx, [message_id])
 
     return repair
 

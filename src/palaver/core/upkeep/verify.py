@@ -17,7 +17,7 @@ from ...db.queries import Q
 from ...model import Problem
 from .. import damage
 from ..damage import parsed
-from . import columns, mending, natives, proofs, records, rules, standing, windows
+from . import columns, documents, mending, natives, proofs, records, rules, standing, windows
 from .findings import Finding, wrong, wrong_types
 from .lineage import Lineage
 
@@ -80,6 +80,7 @@ def _compared(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]
     yield from standing.compare(tx, lineage, lambda count: progress(len(lineage), count))
     yield from columns.compare(tx, lineage)
     yield from natives.prove(tx)
+    yield from documents.compare(tx)
     yield from _rows(tx, lineage)
 
 

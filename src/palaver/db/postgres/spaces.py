@@ -174,7 +174,7 @@ def _migrate(connection: Connection, where: str, space: Space) -> None:
     files = schema.migrations()
     if space.version == 0:
         connection.execute(f'CREATE SCHEMA "{space.schema}"')
-        texts = [schema.text()]
+        texts = [schema.text("postgres")]
     else:
         texts = [text for _, text in files[space.version :]]
     connection.execute("SELECT set_config('search_path', %s, true)", (f'"{space.schema}"',))

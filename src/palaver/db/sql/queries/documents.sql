@@ -18,6 +18,9 @@ SELECT t.id, t.session_id, t.parent_id, t.status, t.sealed_at, t.unindexed, p.se
 {turn_to_index}
  WHERE t.id > :after AND (t.sealed_at IS NOT NULL OR t.status = 'waiting') ORDER BY t.id LIMIT :limit;
 
+-- name: indexed_turns
+{turn_to_index} WHERE t.id >= :after AND t.unindexed = 0 ORDER BY t.id LIMIT :limit;
+
 -- name: turn_to_index
 {turn_to_index} WHERE t.id = :turn;
 
@@ -136,11 +139,6 @@ SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at
  WHERE {is_loose}
  ORDER BY m.created_at DESC LIMIT :limit;
 
--- name: loose_rows
--- plan: free
-SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messages m
- WHERE {is_loose} ORDER BY m.created_at DESC LIMIT :limit;
-
 -- Words, on SQLite.
 
 -- name: put_words
@@ -205,7 +203,7 @@ SELECT {document} FROM documents d WHERE d.number < :below ORDER BY d.number DES
 -- name: one_with_words
 -- Whether a word is anywhere.
 -- sqlite:
-SELECT rowid FROM document_words WHERE document_words MATCH :match LIMIT 1;
+SELECT rowid AS number FROM document_words WHERE document_words MATCH :match LIMIT 1;
 
 -- Words, on Postgres.
 

@@ -1,0 +1,51 @@
+"""The search index beside what it is made of: each turn that counts as indexed has its documents, word for word, and no
+document is left of what is gone. What is wrong is indexed again by `fix`."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+from ...db.engine import Tx
+from .. import damage
+from ..search import documents, engines, records
+from ..search.records import TurnToIndexRow
+from ..search.tail import state
+from . import indexing, mending, windows
+from .findings import Finding, stale, wrong
+
+_RULE = "search"
+
+
+def compare(tx: Tx) -> Iterator[Finding]:
+    if engines.is_damaged(tx):
+        yield wrong(_RULE, "document_words", "the search index is damaged; reindex() makes it again")
+    mark = state(tx).mark
+    for page in windows.pages(tx, records.indexed_turns, windows.TURNS):
+        for turn in page:
+            if mark is None or turn.id <= mark:
+                yield from _turn(tx, turn)
+    yield from _left(tx)
+
+
+def _turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Finding]:
+    try:
+        stored = list(documents.of_turn(tx, turn))
+    except damage.RAISED:  # rows that are not as they were are named elsewhere
+        return
+    for message in stored:
+        wanted = indexing.new_documents(message)
+        there = records.documents_of_message.all(tx, message=message.id)
+        is_whole = len(wanted) == len(there) and all(any(new.is_in(row) for row in there) for new in wanted)
+        if not is_whole:
+            what = f"the search index does not have message {message.id} as it is"
+            yield stale(_RULE, message.id, what, turn.session_id, mending.documents(turn.id))
+
+
+def _left(tx: Tx) -> Iterator[Finding]:
+    after = windows.BEFORE_ALL
+    while page := records.documents_beside_messages.all(tx, after=after, limit=windows.ROWS):
+        for row in page:
+            if row.message is None:
+                what = f"the search index has message {row.message_id}, which is gone"
+                yield stale(_RULE, row.message_id, what, "", mending.forgotten(row.message_id))
+        after = page[-1].number
