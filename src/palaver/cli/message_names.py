@@ -39,7 +39,7 @@ def find(store: Store, name: str) -> Found | None:
             return found
     if not known or resolve.match(store, name):
         return None
-    owner, message = known[0]
+    owner, message = known[-1]
     where = short(resolve.session(store, owner).id)
     said = f"session {where} has no message {message!r}; `palaver show {where} --detail` has their ids"
     raise Stop(UNKNOWN, said, "MessageNotFound")

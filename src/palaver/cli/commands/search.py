@@ -15,12 +15,12 @@ from palaver import SearchPage, Store, StoreError
 
 from ..command import Call, Count, command
 from ..exits import OK, PROBLEMS, USAGE, Stop
-from ..ui.format import count, moment
-from ..ui.hits import Drawn, Heading
+from ..ui.format import count
+from ..ui.hits import Drawn, print_page
 from ..ui.jsontext import as_json
-from ..ui.pager import paged
 from ..ui.progress import IndexProgress
 from ..ui.screen import say_aside
+from ..wording import worded
 
 _PER_TOKEN = 4  # characters
 _MOST = 1_000
@@ -59,7 +59,7 @@ class _Answer(NamedTuple):
         "left_out": "how many hits of this page had no room within --max-tokens; next goes on with them",
     },
 )
-@click.argument("query", nargs=-1, required=True)
+@click.argument("words", metavar="QUERY...", nargs=-1, required=True)
 @click.option("--newest", is_flag=True, help="The newest first, not the best.")
 @click.option("-n", "--limit", type=Count(1, _MOST), default=20, show_default=True, help="How many.")
 @click.option("--after", metavar="CURSOR", help="Go on from where the page before ended.")
@@ -71,7 +71,7 @@ class _Answer(NamedTuple):
 @click.option("--no-pager", is_flag=True, help="Print at once; otherwise a terminal gets PAGER.")
 def search(
     call: Call,
-    query: tuple[str, ...],
+    words: tuple[str, ...],
     newest: bool,
     max_tokens: int | None,
     no_context: bool,
@@ -87,19 +87,21 @@ def search(
 
     Each hit has an address, SESSION@MESSAGE, which `palaver show` opens. Exit code 1 if nothing was found. Tokens are
     counted as four characters each."""
-    asked = _Asked(" ".join(query), {**options, "order": "newest" if newest else "rank"})
+    asked = _Asked(" ".join(words), {**options, "order": "newest" if newest else "rank"})
     if not asked.query.strip():
         raise Stop(USAGE, "nothing is looked for; give a word of what was said", "Usage")
     store, page = _found(call, asked)
-    drawn = Drawn(call.screen, {} if call.json else _headings(store, page), context=not no_context)
+    infos = {} if call.json else {one: store.sessions.get(one).info for one in {hit.session_id for hit in page}}
+    drawn = Drawn(call.screen, infos, context=not no_context)
     sizes = _json_sizes(page) if call.json else drawn.sizes(page.hits)
     answer = _within(max_tokens, sizes, asked, store, page) if max_tokens else _Answer(page, 0)
     if call.json:
         call.screen.json(_json(answer))
-    else:
-        with paged(call.screen, wanted=not no_pager):
-            drawn.print(answer.page.hits)
-        _tell(call, answer, max_tokens)
+        return OK if page.hits else PROBLEMS
+    print_page(drawn, answer.page, pager=not no_pager)
+    if answer.left_out:
+        more = f"{count(answer.left_out, 'hit')} more had no room in {max_tokens:,} tokens"
+        say_aside(f"{more}: --after {answer.page.next}", json=False)
     return OK if page.hits else PROBLEMS
 
 
@@ -116,19 +118,9 @@ def _found(call: Call, asked: _Asked) -> tuple[Store, SearchPage]:
         with IndexProgress() as progress:
             store.reindex(only_missing=True, progress=progress)
     except StoreError as error:  # it may only be looked at: the page says how far it was
-        say_aside(f"the index was not brought up to date: {error}", json=call.json)
+        say_aside(f"the index was not brought up to date: {worded(str(error))}", json=call.json)
         return store, page
     return store, asked.page(store)
-
-
-def _headings(store: Store, page: SearchPage) -> dict[str, Heading]:
-    infos = [store.sessions.get(session_id).info for session_id in {hit.session_id for hit in page.hits}]
-    return {
-        info.id: Heading(
-            info.agent, info.title or info.preview or "", info.updated_at, archived=info.archived_at is not None
-        )
-        for info in infos
-    }
 
 
 def _within(tokens: int, sizes: list[int], asked: _Asked, store: Store, page: SearchPage) -> _Answer:
@@ -158,33 +150,3 @@ def _json(answer: _Answer) -> dict[str, Any]:
     page = answer.page
     told = {name: getattr(page, name) for name in ("next", "moved", "cut", "indexed_through", "suggestion")}
     return {"hits": msgspec.to_builtins(page.hits), **told, "left_out": answer.left_out}
-
-
-def _tell(call: Call, answer: _Answer, max_tokens: int | None) -> None:
-    """Below the hits: where more are; and aside, what there is to know of the search."""
-    page = answer.page
-    if page.next:
-        call.screen.hint(f"more: --after {page.next}")
-    if not page.hits and not page.suggestion:
-        call.screen.hint("nothing found")
-    call.screen.out.flush()
-    for note in _notes(answer, max_tokens):
-        say_aside(note, json=False)
-
-
-def _notes(answer: _Answer, max_tokens: int | None) -> list[str]:
-    page, notes = answer.page, []
-    if page.suggestion:
-        notes.append(f"nothing found. Did you mean: {page.suggestion}?")
-    if answer.left_out:
-        notes.append(f"{count(answer.left_out, 'hit')} more had no room in {max_tokens:,} tokens: --after {page.next}")
-    if page.indexed_through is not None:
-        so_far = "only what was said up to" if page.indexed_through else "next to nothing up to"
-        notes.append(
-            f"{so_far} {moment(page.indexed_through)} was looked at; `palaver reindex --missing` does the rest"
-        )
-    if page.cut:
-        notes.append("the query is longer than one may be; its end was left out")
-    if page.moved:
-        notes.append("the index was written since the page before: a hit may come twice, or be missed")
-    return notes

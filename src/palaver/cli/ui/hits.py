@@ -8,36 +8,25 @@ from __future__ import annotations
 
 from .format import age, moment, short
 from .marked import marked_lines
-from .screen import Screen
+from .pager import paged
+from .screen import Screen, say_aside
 
 TYPE_CHECKING = False  # typing's own would cost its import, and a search starts without it
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
-    from palaver import Hit
+    from palaver import Hit, SearchPage, SessionInfo
 
 _ADDRESS, _SNIPPET, _AROUND = " " * 2, " " * 4, " " * 6
 _FOUND = "bold yellow"
 _ROLES = {"user": "green", "assistant": "blue", "system": "magenta"}
 
 
-class Heading:
-    """What is told of a session above its hits."""
-
-    __slots__ = ("agent", "archived", "label", "updated_at")
-
-    def __init__(self, agent: str, label: str, updated_at: int, *, archived: bool) -> None:
-        self.agent = agent
-        self.label = label
-        self.updated_at = updated_at if type(updated_at) is int else 0  # another program may have written anything
-        self.archived = archived
-
-
 class Drawn:
-    """The hits of a page as text. `context`: with what was said before and after them."""
+    """The hits of a page as text; `sessions` are theirs. `context`: with what was said before and after them."""
 
-    def __init__(self, screen: Screen, headings: dict[str, Heading], *, context: bool) -> None:
-        self._screen, self._headings, self._context = screen, headings, context
+    def __init__(self, screen: Screen, sessions: dict[str, SessionInfo], *, context: bool) -> None:
+        self.screen, self._sessions, self._context = screen, sessions, context
 
     def sizes(self, hits: Sequence[Hit]) -> list[int]:
         """How many characters each takes, and the heading of a session with its first."""
@@ -55,28 +44,28 @@ class Drawn:
             by_session.setdefault(hit.session_id, []).append(hit)
         for place, (session_id, its) in enumerate(by_session.items()):
             if place:
-                self._screen.say()
-            self._screen.say(self._heading(session_id))
+                self.screen.say()
+            self.screen.say(self._heading(session_id))
             for line in (line for hit in its for line in self._lines(hit)):
-                self._screen.say(line)
+                self.screen.say(line)
 
     def _heading(self, session_id: str) -> str:
-        screen, told = self._screen, self._headings[session_id]
-        state = " archived" if told.archived else ""
+        screen, info = self.screen, self._sessions[session_id]
+        state = " archived" if info.archived_at is not None else ""
         return screen.styled(
             (screen.sanitized(self._name(session_id)), "yellow"),
-            (f" {age(told.updated_at)} {screen.sanitized(told.agent)}{state} ", "dim"),
-            (screen.sanitized(told.label), "bold"),
+            (f" {age(info.updated_at)} {screen.sanitized(info.agent)}{state} ", "dim"),
+            (screen.sanitized(info.title or info.preview or ""), "bold"),
         ).rstrip()
 
     def _lines(self, hit: Hit) -> list[str]:
         lines = [self._address(hit)]
         lines += self._around("before", hit.before)
-        lines += marked_lines(self._screen, hit.snippet, hit.marks, margin=_SNIPPET, style=_FOUND)
+        lines += marked_lines(self.screen, hit.snippet, hit.marks, margin=_SNIPPET, style=_FOUND)
         return lines + self._around("after", hit.after)
 
     def _address(self, hit: Hit) -> str:
-        screen = self._screen
+        screen = self.screen
         address = f"{self._name(hit.session_id)}@{self._name(hit.message_id)}"
         return screen.styled(
             (_ADDRESS + screen.sanitized(address), "yellow"),
@@ -88,8 +77,35 @@ class Drawn:
         """A terminal gets one line of it."""
         if not self._context or not said:
             return []
-        return [self._screen.styled((f"{_AROUND}{where}: {self._screen.sanitized(said)}", "dim"))]
+        return [self.screen.styled((f"{_AROUND}{where}: {self.screen.sanitized(said)}", "dim"))]
 
     def _name(self, some_id: str) -> str:
         """A pipe gets it whole, as in a list."""
-        return short(some_id) if self._screen.tty else some_id
+        return short(some_id) if self.screen.tty else some_id
+
+
+def print_page(drawn: Drawn, page: SearchPage, *, pager: bool) -> None:
+    """Its hits, where more are, and aside what there is to know of the search."""
+    with paged(drawn.screen, wanted=pager and bool(page.hits)):
+        drawn.print(page.hits)
+    if page.next:
+        drawn.screen.hint(f"more: --after {page.next}")
+    if not page.hits and not page.suggestion:
+        drawn.screen.hint("nothing found")
+    drawn.screen.out.flush()
+    for note in _notes(page):
+        say_aside(note, json=False)
+
+
+def _notes(page: SearchPage) -> list[str]:
+    notes = []
+    if page.suggestion:
+        notes.append(f"nothing found. Did you mean: {page.suggestion}?")
+    if page.indexed_through is not None:
+        lacks = f"what came after {moment(page.indexed_through)}" if page.indexed_through else "next to everything"
+        notes.append(f"{lacks} is not indexed yet; `palaver reindex --missing` goes on with it")
+    if page.cut:
+        notes.append("the query is longer than one may be; its end was left out")
+    if page.moved:
+        notes.append("the index was written since the page before: a hit may come twice, or be missed")
+    return notes
