@@ -41,7 +41,7 @@ from .keywords import (
     TurnKeywords,
     UpdateKeywords,
 )
-from .model import Event, Line, Problem, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
+from .model import Event, Line, Problem, Queued, SearchPage, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 from .opening import Address
 from .permissions import Answer
 from .recording import C
@@ -184,6 +184,9 @@ class AsyncSession(Async):
         """Ids of the sessions this one came from, nearest first."""
     async def descendants(self) -> list[str]:
         """Ids of the sessions that came from this one, nearest first."""
+    async def tip(self) -> AsyncSession:
+        """The session in which this one goes on: the last of those that continue it (relation="continue"), of several
+        the newest; itself, if none does. A deleted one is passed over, not what continues it."""
     async def aliases(self) -> list[tuple[str, str]]: ...
     async def turn(
         self, messages: MessagesLike = None, expected: int | None = None, **given: Unpack[TurnKeywords]
@@ -400,6 +403,13 @@ class AsyncSessions(Async):
         """What a person may mean by a name. A whole id (ours or the application's) is that session and no other. Else
         all that have it as an alias, as their exact title, or as a piece of their id: its beginning (with or without
         `ses_`) or its end, from four characters on; a shorter beginning counts if nobody is called so."""
+    async def by_title(self, title: str) -> AsyncSession:
+        """The session that a title means: the newest of its lineage, which is "X", "X #2", "X #3" …: the highest
+        number; of several with the same title, the one that was made last. "X #2" is just that one. Archived ones
+        count, deleted ones do not. SessionNotFound otherwise."""
+    async def next_title(self, title: str) -> str:
+        """What to call the next session of a lineage: "X #2" after "X", "X #10" after "X #9"; "X", if there is none of
+        it yet. "X #3" is of the lineage of "X". Nothing is kept free: two who ask at once are told the same."""
     def list(
         self,
         *,
@@ -409,6 +419,8 @@ class AsyncSessions(Async):
         archived: bool = False,
         deleted: bool = False,
         waiting: bool = False,
+        ended: bool = False,
+        idle_since: datetime | int | None = None,
         order: str | None = None,
         limit: int | None = None,
         after: str | None = None,
@@ -448,6 +460,24 @@ class AsyncStore(Async):
         journal; what was missing or said something else. `fix=False` only compares."""
     async def adopt(self) -> int:
         """Look everywhere for rows of other programs and make them turns; how many sessions had some."""
+    async def reindex(self, *, only_missing: bool = False, progress: Callable[[int, int], None] | None = None) -> int:
+        """Make the search index again, from the record; how many turns. `only_missing`: go on with what is not indexed
+        yet, as maintenance does by itself. Killed on the way, it is gone on with by whoever opens the store next."""
+    async def search(
+        self,
+        query: str,
+        *,
+        order: str = "rank",
+        limit: int = 20,
+        after: str | None = None,
+        per_session: bool = False,
+        archived: bool = False,
+        hidden: bool = False,
+    ) -> SearchPage:
+        """Find what was ever said: words (all of them), "phrases", OR, NOT or -word, prefix*, parentheses, and fields
+        like role: agent: tool: file: before: after: session: is:error has:file. The best first, or order="newest".
+        `per_session`: the best hit of each session; `archived`: also in archived sessions; `hidden`: also what was
+        rewound, waits in a queue or is a stray. What was deleted is never found."""
     async def graft(
         self,
         sessions: GraftSession | Iterable[GraftSession],

@@ -299,11 +299,16 @@ class Session:
 
     def ancestors(self) -> list[str]:
         """Ids of the sessions this one came from, nearest first."""
-        return self._read(read.sessions.ancestors)
+        return self._read(read.lineage.ancestors)
 
     def descendants(self) -> list[str]:
         """Ids of the sessions that came from this one, nearest first."""
-        return self._read(read.sessions.descendants)
+        return self._read(read.lineage.descendants)
+
+    def tip(self) -> Session:
+        """The session in which this one goes on: the last of those that continue it (relation="continue"), of several
+        the newest; itself, if none does. A deleted one is passed over, not what continues it."""
+        return Session(self._store, self._read(read.lineage.tip))
 
     def aliases(self) -> list[tuple[str, str]]:
         return self._read(read.sessions.aliases)
@@ -547,7 +552,7 @@ class Session:
             self._write(verbs.lifecycle.delete)
             return 1
         count = 0
-        while found := self._read(read.sessions.living_subtree):  # again: one may have been forked meanwhile
+        while found := self._read(read.lineage.living_subtree):  # again: one may have been forked meanwhile
             count += sum(Session(self._store, each)._delete_if_there() for each in found)
         return count
 

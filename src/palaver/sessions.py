@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import builtins
 from collections.abc import Iterator, Mapping
+from datetime import datetime
 from typing import Any, Unpack
 
 import palaver
 
+from . import marks
 from .base import arguments
-from .base.exact_json import check_column
-from .core import session_facts, verbs
+from .base.exact_json import check_column, check_title
+from .core import read, session_facts, verbs
 from .core.read import find_session, session_list, sessions
 from .errors import BadValue, SessionNotFound
 from .keywords import FactKeywords, Relation
@@ -19,7 +21,7 @@ from .session import Session
 
 _OPTIONS = "workspace model title metadata parent relation tool_call_id facts"  # of a new session
 _PAGE = 50  # sessions that are read at once
-_FILTERS = "agent workspace parent archived deleted waiting order limit after facts"
+_FILTERS = "agent workspace parent archived deleted waiting ended idle_since order limit after facts"
 
 
 class Sessions:
@@ -112,6 +114,19 @@ class Sessions:
         with self._store.db.read() as tx:
             return sessions.match(tx, name, deleted=deleted)
 
+    def by_title(self, title: str) -> Session:
+        """The session that a title means: the newest of its lineage, which is "X", "X #2", "X #3" …: the highest
+        number; of several with the same title, the one that was made last. "X #2" is just that one. Archived ones
+        count, deleted ones do not. SessionNotFound otherwise."""
+        with self._store.db.read() as tx:
+            return Session(self._store, read.titles.newest(tx, _title(title)))
+
+    def next_title(self, title: str) -> str:
+        """What to call the next session of a lineage: "X #2" after "X", "X #10" after "X #9"; "X", if there is none of
+        it yet. "X #3" is of the lineage of "X". Nothing is kept free: two who ask at once are told the same."""
+        with self._store.db.read() as tx:
+            return str(check_title(read.titles.following(tx, _title(title))))
+
     def list(
         self,
         *,
@@ -121,6 +136,8 @@ class Sessions:
         archived: bool = False,
         deleted: bool = False,
         waiting: bool = False,
+        ended: bool = False,
+        idle_since: datetime | int | None = None,
         order: str | None = None,
         limit: int | None = None,
         after: str | None = None,
@@ -131,15 +148,18 @@ class Sessions:
         `user` …, others in `facts`) it goes by creation, unless order="updated" is asked for. Go through it for all of
         them, page by page; with a `limit`, for so many: its `next`, given as `after`, is where the rest begins.
         `parent` lists what came from there; `archived=True` includes those too; `waiting=True`: only those in which a
-        turn waits for an answer. `deleted=True`: those that were deleted and no others, the last one first."""
-        for name, flag in (("archived", archived), ("deleted", deleted), ("waiting", waiting)):
+        turn waits for an answer. `ended=True`: only those that were said to be over; `idle_since`: only those that got
+        no message (or were made, if they have none) at that time or later: a datetime, or epoch ms. `deleted=True`:
+        those that were deleted and no others, the last one first."""
+        for name, flag in (("archived", archived), ("deleted", deleted), ("waiting", waiting), ("ended", ended)):
             arguments.flag(name, flag)
         for label, text in (("agent", agent), ("workspace", workspace), ("after", after), ("order", order)):
             arguments.text_or_none(label, text)
         if limit is not None:
             arguments.whole("limit", limit, least=1, most=10_000)
         asked = _asked_for(session_facts.given("list", named, facts, _FILTERS))
-        which = session_list.Which(archived, deleted, waiting)
+        idle = None if idle_since is None else marks.stamp(idle_since)
+        which = session_list.Which(archived, deleted, waiting, ended, idle)
         wanted = session_list.Wanted(agent, workspace, _id_of(parent), which, asked, order, limit or _PAGE)
         return self._page(wanted, after, goes_on=limit is None)
 
@@ -155,6 +175,12 @@ class Sessions:
 
 def _id_of(session: Session | str | None) -> str | None:
     return session.id if isinstance(session, Session) else arguments.text_or_none("parent", session)
+
+
+def _title(given: str) -> str:
+    if not arguments.text("title", check_title(given)):
+        raise BadValue("a title cannot be empty")
+    return given
 
 
 def _asked_for(facts: session_facts.Facts) -> builtins.list[tuple[str, str]]:

@@ -96,6 +96,7 @@ KNOWN: dict[str, list[str]] = {
     "permission": ["bash", "write", "*"],
     "pattern": ["git *", "*", "/etc/**"],
     "space": ["acme", ""],
+    "older_than": ["1s", "90d", "2w", "0d", "", "x", "999999w"],
 }
 
 

@@ -103,3 +103,41 @@ def test_only_looking_makes_no_store(bare: Cli) -> None:
     bare.refused("title", "@", code=4)
     bare.refused("alias", "@", code=4)
     assert list(bare.home.iterdir()) == []
+
+
+# ---------------------------------------------------------------- titles that count up
+
+
+def test_the_next_title_is_of_the_text_or_of_the_title_it_has(cli: Cli) -> None:
+    assert "is called 'Fix the build #2' now" in cli.ok("title", "ticket-7", "--next")
+    assert cli.json("title", "ticket-7", "--next")["title"] == "Fix the build #3"
+    assert cli.json("title", "ticket-7", "100%_", "--next")["title"] == "100%_"
+    assert cli.json("title", "ticket-7", "100%_ #7", "--next")["title"] == "100%_ #2"
+
+
+def test_without_a_title_the_next_one_is_of_where_it_came_from(cli: Cli) -> None:
+    fork = cli.json("ls", "--parent", "ticket-7")["sessions"][0]["id"]
+    other = cli.json("fork", fork)["session"]["id"]
+    assert cli.json("title", other, "--next")["title"] == "Fix the build #2"
+    assert cli.json("title", fork, "--next")["title"] == "Fix the build #3"
+
+
+def test_where_there_is_no_title_none_is_counted_up(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        store.sessions.create(id="bare")
+    assert "as TEXT" in Cli(tmp_path, tmp_path / "talks.db").refused("title", "bare", "--next", code=2)
+
+
+def test_a_title_is_meant_exactly_and_a_refusal_names_the_newest_of_its_lineage(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        first, _, ninth = (store.sessions.create(title=title) for title in ("X", "X #2", "X #9"))
+        for _ in range(3):
+            store.sessions.create(title="X #2")
+    cli = Cli(tmp_path, tmp_path / "talks.db")
+    assert cli.json("show", "X")["session"]["id"] == first.id
+    assert cli.json("show", "X #9")["session"]["id"] == ninth.id
+    assert "names more than one session" in cli.refused("show", "X #2", code=3)
+    cli.ok("title", first.id, "Y")
+    assert f"the newest of its lineage is {ninth.id} (X #9)" in cli.refused("rm", "X", code=3)
+    cli.ok("rm", "Y")
+    assert "it was deleted" in cli.refused("rm", "Y", code=3)

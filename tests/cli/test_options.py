@@ -28,10 +28,23 @@ CONFLICTS = [
     ("queue", "ticket-7", ""),
     ("queue", "ticket-7", " \n"),
     ("title", "ticket-7", "New", "--clear"),
+    ("title", "ticket-7", "--next", "--clear"),
+    ("title", "ticket-7", "", "--next"),
     ("alias", "ticket-7", "--remove"),
     ("rm", "--list", "ticket-7"),
     ("rm", "--list", "--undo"),
     ("rm",),
+    ("rm", "ticket-7", "--older-than", "1d", "--yes"),
+    ("rm", "--older-than", "1d", "--undo"),
+    ("rm", "--older-than", "1d", "--list"),
+    ("rm", "--ended", "--yes"),
+    ("rm", "ticket-7", "--ended", "--yes"),
+    ("rm", "ticket-7", "--source", "api", "--yes"),
+    ("rm", "ticket-7", "--all", "--yes"),
+    *(
+        ("rm", "--older-than", age, "--yes")
+        for age in ("", "90", "d", "-1d", "0d", "1.5d", "1y", "1D", "٣d", "1234567d")
+    ),
     ("archive",),
     ("sql", "SELECT 1", "--csv", "--json"),
     ("export", "--json"),

@@ -79,6 +79,7 @@ def on_file(path: Path, *args: str) -> Any:
         ("ls", "--all"),
         ("show", "ticket-7"),
         ("tree", "the-build"),
+        ("lineage", "ticket-7"),
         ("log", "@"),
         ("context", "@"),
         ("search", "linker"),

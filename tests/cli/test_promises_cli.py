@@ -279,3 +279,36 @@ def test_promise_153_a_network_file_system_is_a_clear_error(cli: Cli) -> None:
         )
         assert run.returncode == exit_code
         assert "nfs4 file system" in run.stdout + run.stderr and "Traceback" not in run.stderr
+
+
+# ---------------------------------------------------------------- 89
+
+
+@pytest.mark.parametrize("source", [None, "slack"])
+def test_promise_089_rm_by_age_deletes_only_what_ended_before_and_prints_how_many(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, source: str | None
+) -> None:
+    """A model with a clock that is turned, ages around the boundary of 90 days."""
+    now, day = 1_800_000_000_000, 86_400_000
+    at = [now]
+    monkeypatch.setattr("palaver.base.clock._now_ns", lambda: at[0] * 1_000_000)
+    dice, kept, gone = random.Random(SEED), set[str](), set[str]()
+    with palaver.open(tmp_path / "talks.db", durability="normal") as store:
+        for _ in range(70):
+            ago = 90 * day + dice.choice((-1, 0, 1, -day, day))
+            at[0], where, ended = now - ago, dice.choice(("slack", "api")), dice.random() < 0.7
+            session = store.sessions.create(source=where)
+            session.commit("Hello?")
+            if ended:
+                session.end()
+            is_meant = ended and ago > 90 * day and source in (None, where)
+            (gone if is_meant else kept).add(session.id)
+    at[0] = now
+    cli = Cli(tmp_path, tmp_path / "talks.db")
+    words = ["rm", "--older-than", "90d", "--ended", *(["--source", source] if source else [])]
+    assert {line.split()[0] for line in cli.ok(*words).splitlines()} == gone
+    assert listed(cli, "--limit", "100") == kept | gone
+    assert cli.ok(*words, "--yes") == f"deleted {len(gone)} sessions\n"
+    assert listed(cli, "--limit", "100") == kept
+    deleted = "SELECT session_id FROM heads WHERE deleted_at IS NOT NULL"
+    assert {row[0] for row in rows(tmp_path / "talks.db", deleted)} == gone

@@ -47,6 +47,7 @@ LOOKING = [
     ("title", "@"),
     ("alias", "@", "--json"),
     ("rm", "--list", "--json"),
+    ("lineage", "@"),
 ]
 
 

@@ -28,6 +28,7 @@ RUNS = {
     "show": ["show", "@"],
     "search": ["search", "linker"],
     "tree": ["tree", "@"],
+    "lineage": ["lineage", "@"],
     "log": ["log", "@"],
     "fork": ["fork", "@"],
     "rewind": ["rewind", "@~1"],

@@ -423,7 +423,7 @@ def test_detail_cuts_nothing_on_a_narrow_terminal(tmp_path: Path) -> None:
     with Terminal(env, "show", "@", "--detail", "--no-pager", columns=60) as terminal:
         _, seen = terminal.end()
     assert "…" not in seen and " ".join(seen.split()).count("A title of many words") == 5
-    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", seen)) == 2
+    assert len(re.findall(r"\d{4}-\d\d-\d\d \d\d:\d\d:\d\d", seen)) == 4  # made, last message; of each message
     assert all(len(line) <= 60 and not line.startswith(",") for line in seen.splitlines())
 
 

@@ -35,14 +35,14 @@ KINDS = ("column", "table", "index", "derived", "kernel", "dialect", "not yet")
 STORED = ("column", "table")  # what has to be written
 
 CAPABILITIES = {
-    "blobs", "checkpoints", "gc and purge", "backup", "lash dialect", "ledger", "search", "Hermes dialect",
+    "blobs", "checkpoints", "gc and purge", "backup", "lash dialect", "ledger", "Hermes dialect",
     "hub dialect", "server", "cost report", "importers", "sync",
 }  # fmt: skip
 
 # Tables, verbs and commands that do not exist yet. A row that names one must say so.
 PLANNED = {
-    "blobs", "turn_blobs", "receipts", "natives", "message_text",
-    "store.search", "store.commit", "store.gc", "store.vacuum", "store.backup", "turn.touched",
+    "blobs", "turn_blobs", "receipts", "natives",
+    "store.commit", "store.gc", "store.vacuum", "store.backup", "turn.touched",
 }  # fmt: skip
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 import apsw
 
-from palaver.db.schema import migrations
+from palaver.db.schema import migrations, statements
 from tests.exports import old_talks
 
 TALK, FORK = "ses_18bcfe56803000hhkWAAZBcrIF", "ses_18bcfe568380007Gta8TnZeFln"
@@ -40,7 +40,8 @@ def replay(path: str, version: int) -> apsw.Connection:
     db = apsw.Connection(path)
     db.execute("PRAGMA page_size=2048; PRAGMA journal_mode=WAL; PRAGMA synchronous=OFF").fetchall()
     for _, text in migrations()[:version]:
-        db.execute(text)
+        for statement in statements(text):
+            db.execute(statement)
     return db
 
 

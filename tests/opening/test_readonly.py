@@ -241,6 +241,7 @@ WRITING: dict[str, Verb] = {
     "rebuild": lambda store, session: store.rebuild(),
     "put_foreign_id": lambda store, session: store.put_foreign_id("o", "f", session.id),
     "graft": lambda store, session: store.graft([]),
+    "reindex": lambda store, session: store.reindex(),
     "verify": lambda store, session: store.verify(fix=True),
 }
 READING = {
@@ -248,7 +249,8 @@ READING = {
     *("history", "cursor", "events", "follow", "path", "tree", "strays", "waiting", "live", "messages_of"),
     *("ancestors", "descendants", "aliases", "queue", "permissions", "context", "model_messages", "get", "find"),
     *("match", "list", "evaluate", "find_foreign_id", "system_prompt", "abandoned", "close", "owner", "track"),
-    *("usage", "context_tokens", "body", "open_turn", "parts", "turn_of", "facts", "natives"),
+    *("usage", "context_tokens", "body", "open_turn", "parts", "turn_of", "facts", "natives", "search"),
+    *("tip", "by_title", "next_title"),
 }
 
 

@@ -17,7 +17,7 @@ _STRING = re.compile(r"'[^']*'")
 _IMMUTABLE = (
     "abs cast coalesce count exists greatest group_concat least length lower max min nullif octet_length only_text"
 )
-_IMMUTABLE += " string_agg sum unnest"
+_IMMUTABLE += " rtrim string_agg substr sum unnest"
 # Words that stand before a bracket and are no functions.
 _WORDS = "all and any as by check conflict distinct from in index into join key not on or over references select set"
 _WORDS += " table then union unique values when where with recursive else returning using"

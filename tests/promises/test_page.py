@@ -5,8 +5,8 @@ from __future__ import annotations
 from . import page
 
 KERNEL = {
-    *range(1, 21), 22, 23, 26, 28, *range(36, 41), 42, *range(47, 58), 61, 63, 64, *range(67, 73), *range(75, 83),
-    *range(84, 89), 92, *range(94, 101), 139, *range(141, 146), 158, 159, 160,
+    *range(1, 21), 22, 23, 26, 28, 34, *range(36, 41), 42, *range(47, 58), 61, 63, 64, *range(67, 73), *range(75, 83),
+    *range(84, 90), *range(91, 101), 139, *range(141, 146), 158, 159, 160,
 }  # fmt: skip
 COMMAND_LINE = {86, 87, 142, 144, 149, 153}
 FACTS = {*range(167, 174)}

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import random
 from contextlib import ExitStack
 
 import pytest
@@ -78,6 +79,67 @@ def test_promise_092_no_call_can_make_a_cycle(store: palaver.Store) -> None:
         (root.id, None),
         (child.id, root.id),
     ]
+
+
+@pytest.mark.parametrize("seed", range(3))
+def test_promise_092_whatever_is_tried_no_session_becomes_its_own_ancestor(store: palaver.Store, seed: int) -> None:
+    dice, tried = random.Random(seed), 0
+    store.sessions.create("a", id="s0")
+    for _ in range(80):
+        names = [f"s{dice.randrange(12)}" for _ in range(2)]
+        attempt = dice.choice((_create, _get_or_create, _fork, _graft))
+        try:
+            attempt(store, *names)
+            tried += 1
+        except palaver.PalaverError:
+            pass
+    origins = dict(query(store.path, "SELECT session_id, origin_id FROM heads"))
+    parents = dict(query(store.path, "SELECT id, parent_id FROM chat_sessions"))
+    assert tried > 10 and any(origins.values())
+    for name in origins:
+        for above in (origins, parents):
+            assert name not in walk(above, name)
+        assert store.sessions.get(name).ancestors() == walk(origins, name)
+
+
+def walk(above: dict[str, str | None], name: str) -> list[str]:
+    """All that stand above one; a circle would come back to it."""
+    found: list[str] = []
+    at = above.get(name)
+    while at is not None and at not in found:
+        found.append(at)
+        at = above.get(at)
+    return found
+
+
+def _create(store: palaver.Store, name: str, parent: str) -> None:
+    store.sessions.create("a", id=name, parent=parent)
+
+
+def _get_or_create(store: palaver.Store, name: str, parent: str) -> None:
+    store.sessions.get_or_create(name, "a", parent=parent, relation="continue")
+
+
+def _fork(store: palaver.Store, name: str, at: str) -> None:
+    store.sessions.get(name).fork().alias(at)
+
+
+def _graft(store: palaver.Store, name: str, parent: str) -> None:
+    turn = palaver.GraftTurn([palaver.GraftItem(b"1", "1")], [{"role": "user", "content": "hello"}])
+    ours = store.sessions.get(name).id if name[-1] in "13579" else None
+    store.graft([palaver.GraftSession("there", name, [turn], parent=parent, into=ours)])
+
+
+@DEPTHS
+@broken_by("the_oldest_goes_on")
+def test_promise_092_the_tip_is_found_however_long_the_chain(path: str, depth: int) -> None:
+    with palaver.open(path, durability="normal") as store:
+        first = at = store.sessions.create("a")
+        for n in range(depth):
+            if n % 100 == 0:
+                store.sessions.create("a", parent=at, relation="continue", title="left behind")
+            at = store.sessions.create("a", parent=at, relation="continue", title=str(n))
+        assert (first.tip().title, at.tip()) == (str(depth - 1), at)
 
 
 def test_promise_092_a_cycle_made_by_another_program_does_not_trap_a_walk(store: palaver.Store) -> None:

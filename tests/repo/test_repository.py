@@ -38,13 +38,18 @@ def test_every_statement_that_code_names_exists_and_every_statement_is_used() ->
     assert existing <= named, "there but not named"
 
 
+MADE_ANEW = ("make_words_table",)
+
+
 def test_every_statement_compiles_on_the_schema() -> None:
     connection = apsw.Connection(":memory:")
     connection.execute(schema.text())
     for query in Q:
-        if query.name in MADE_ANEW:
-            connection.execute("DROP TABLE document_words")
-        connection.execute("EXPLAIN " + query.text, (None,) * len(query.names)).fetchall()
+        if query.name not in MADE_ANEW:
+            connection.execute("EXPLAIN " + query.text, (None,) * len(query.names)).fetchall()
+    connection.execute("DROP TABLE document_words")
+    for name in MADE_ANEW:
+        connection.execute("EXPLAIN " + getattr(Q, name).text).fetchall()
 
 
 def test_two_statements_of_one_name_are_refused() -> None:

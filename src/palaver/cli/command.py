@@ -7,7 +7,7 @@ from __future__ import annotations
 
 import functools
 from collections.abc import Callable
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, ClassVar
 
 import click
 
@@ -145,6 +145,19 @@ class Fact(click.ParamType):  # type: ignore[type-arg]
         if not (name and mark and said):
             self.fail(f"a fact is asked for by name=value, not {value!r}", param, ctx)
         return name, said
+
+
+class Age(click.ParamType):  # type: ignore[type-arg]
+    """How long ago: 90d, 12h, 2w; in milliseconds."""
+
+    name = "age"
+    _UNITS: ClassVar = {"s": 1_000, "m": 60_000, "h": 3_600_000, "d": 86_400_000, "w": 604_800_000}
+
+    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> int:
+        number, unit = str(value)[:-1], str(value)[-1:]
+        if not (number.isascii() and number.isdigit() and len(number) <= 6 and int(number) and unit in self._UNITS):
+            self.fail(f"it takes a whole number from 1 on with s, m, h, d or w, like 90d, not {value!r}", param, ctx)
+        return int(number) * int(self._UNITS[unit])
 
 
 class CallName(_ParamType):

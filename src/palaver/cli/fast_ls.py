@@ -62,7 +62,7 @@ def is_count(text: str, most: int) -> bool:
 
 def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
     query = Q.list_recent if wanted["agent"] is None else Q.list_by_agent
-    given = {"agent": wanted["agent"], "workspace": None}
+    given = {"agent": wanted["agent"], "workspace": None, "ended": 0, "idle_since": None}
     given |= {name: int(wanted[name]) for name in ("archived", "waiting")}
     db = ReadOnlyDatabase(locate(path))
     for note in db.notes:

@@ -8,7 +8,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from difflib import get_close_matches
 
-from palaver import SessionInfo, Store
+from palaver import BadValue, SessionInfo, SessionNotFound, Store
 
 from . import resolve
 from .ui.format import short
@@ -22,11 +22,12 @@ HABITS = {
     **dict.fromkeys(("list", "dir", "sessions", "logs"), "ls"),
     **dict.fromkeys(("cat", "view", "read", "open", "print"), "show"),
     **dict.fromkeys(("find", "grep", "rg", "ag", "lookup"), "search"),
-    **dict.fromkeys(("delete", "del", "remove", "trash"), "rm"),
+    **dict.fromkeys(("delete", "del", "remove", "trash", "prune", "expire"), "rm"),
     **dict.fromkeys(("rename", "mv", "name"), "title"),
     **dict.fromkeys(("tag", "label"), "alias"),
     **dict.fromkeys(("history", "reflog"), "log"),
     **dict.fromkeys(("graph", "branches"), "tree"),
+    **dict.fromkeys(("ancestors", "descendants", "family", "parents", "children"), "lineage"),
     **dict.fromkeys(("branch", "clone"), "fork"),
     **dict.fromkeys(("checkout", "switch", "reset", "goto"), "rewind"),
     "revert": "undo",
@@ -74,11 +75,22 @@ def unknown_session(store: Store, name: str) -> str:
     gone = resolve.match(store, name, deleted=True)
     if gone:
         return f"{unknown}; it was deleted: {listed(gone)} (`palaver rm --undo` brings it back)"
+    newest = _newest_of_lineage(store, name)
+    if newest is not None:
+        return f"{unknown}; the newest of its lineage is {listed([newest])}"
     recent = store.sessions.list(limit=_RECENT, archived=True).sessions
     near = _near(store, name, recent)
     if near:
         return f"{unknown}; did you mean {_shown(near)}?"
     return f"{unknown}; " + (f"the latest: {listed(recent[:3])}" if recent else "the store is empty")
+
+
+def _newest_of_lineage(store: Store, name: str) -> SessionInfo | None:
+    """If only "X #2", "X #3" … are there, "X" may mean the last of them; but nobody guesses what is to be deleted."""
+    try:
+        return store.sessions.by_title(name).info
+    except (SessionNotFound, BadValue):
+        return None
 
 
 def _nothing_there(store: Store) -> str:

@@ -17,6 +17,7 @@ COMMANDS = {
     "search": ("search:search", "Find what was ever said."),
     "tail": ("tail:tail", "Read the end of a session, and follow what is being written."),
     "tree": ("tree:tree", "Draw the tree of a session's turns."),
+    "lineage": ("lineage:lineage", "Draw where a session came from, and what came from it."),
     "log": ("log:log", "List every move of a session's head, newest first."),
     "fork": ("moves:fork", "Make a new session that shares everything up to a turn or a message."),
     "rewind": ("moves:rewind", "Go back to a turn or a message; nothing is lost."),

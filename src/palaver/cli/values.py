@@ -29,7 +29,7 @@ SESSION_KEYS = {
     "cost_usd": "as reported; never computed",
     "metadata": "the application's own object",
     "created_at": "epoch ms",
-    "updated_at": "epoch ms",
+    "updated_at": "when anything of it last changed, epoch ms; lists go by it",
     "archived_at": "epoch ms, or null",
     "deleted_at": "epoch ms, or null",
     "app_id": "the application's own id, or null",
@@ -37,7 +37,7 @@ SESSION_KEYS = {
     "live": "how many turns are being written",
     "ended_at": "when the application said that it is over, epoch ms, or null",
     "end_reason": "why, or null",
-    "last_message_at": "when it last got a message of its own, epoch ms, or null",
+    "last_message_at": "its last activity: when it last got a message of its own, epoch ms, or null",
     "facts": "what it belongs to: project, user … and what the application added, by name",
 }
 

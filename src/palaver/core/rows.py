@@ -335,6 +335,16 @@ class SourceRow(Row):
     preview: str | None
 
 
+class TitledRow(Row):
+    session_id: str
+    title: str
+
+
+class ContinuationRow(Row):
+    session_id: str
+    deleted_at: int | None
+
+
 class ChildRow(Row):
     session_id: str
     relation: str
@@ -425,6 +435,9 @@ facts_of_session = Select("facts_of_session", FactRow)
 session_made = Select("session_exists", MadeRow)
 fork_source = Select("fork_source", SourceRow)
 children_of = Select("children_of", ChildRow)
+continuations_of = Select("continuations_of", ContinuationRow)
+newest_titled = Select("newest_titled", TitledRow)
+highest_of_lineage = Select("highest_of_lineage", TitledRow)
 alias = Select("find_alias", AliasRow)
 aliases_of = Select("aliases_of", NameRow)
 

@@ -13,8 +13,8 @@ The groups speak only the public API; each claim is one test, with its expected 
 import pytest
 
 _MODULES = (
-    "errors facts grafts group hands helpers life moves races sessions siblings snapshots stopping stream tree turns "
-    "usage used values waiting windows"
+    "errors facts grafts group hands helpers life lineage moves races sessions siblings snapshots stopping stream tree "
+    "turns usage used values waiting windows"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
@@ -41,6 +41,7 @@ from .helpers import (  # noqa: E402
     user,
 )
 from .life import Lives  # noqa: E402
+from .lineage import Continued, Titles  # noqa: E402
 from .moves import Moves  # noqa: E402
 from .races import Races  # noqa: E402
 from .sessions import Sessions  # noqa: E402
@@ -71,6 +72,8 @@ class Conformance(
     Stopping,
     Sessions,
     Facts,
+    Titles,
+    Continued,
     Lives,
     Values,
     Errors,
@@ -86,6 +89,7 @@ class Conformance(
 __all__ = [
     "Ancestry",
     "Conformance",
+    "Continued",
     "Errors",
     "Facts",
     "Grafts",
@@ -100,6 +104,7 @@ __all__ = [
     "Snapshots",
     "Stopping",
     "Stream",
+    "Titles",
     "Told",
     "Tree",
     "Turns",

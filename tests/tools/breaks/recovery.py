@@ -36,7 +36,8 @@ def recovers_for_ever() -> None:
     def again(self: Any) -> int:
         found = recover(self)
         with self.db.write() as tx:
-            for row in tx.all(Q.list_recent, before_at=2**62, before_id="", archived=1, waiting=0, limit=100):
+            asked = {"archived": 1, "waiting": 0, "ended": 0, "idle_since": None}
+            for row in tx.all(Q.list_recent, before_at=2**62, before_id="", limit=100, **asked):
                 head = heads.lock(tx, row[0], timestamps=0)
                 heads.move(tx, head, head.turn_id, kind="recover")
         return found

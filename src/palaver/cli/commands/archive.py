@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import sys
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import click
 
 from palaver import Session, SessionInfo
 
-from .. import resolve
+from .. import idle, resolve
 from ..asking import ask
-from ..command import Call, SessionName, command
+from ..command import Age, Call, SessionName, command
 from ..exits import USAGE, Stop
 from ..ui.format import count, moment, short
 from ..ui.screen import Screen, say_aside
@@ -40,18 +41,42 @@ def archive(call: Call, sessions: tuple[str, ...], undo: bool) -> None:
 
 @command(
     "rm",
-    examples=["palaver rm 9fK2xQ", "palaver rm --list", "palaver rm --undo 9fK2xQ", "palaver rm --undo @"],
-    keys={"sessions[]": "Session, as each is now; with --list, those that were deleted"},
+    examples=[
+        "palaver rm 9fK2xQ",
+        "palaver rm --list",
+        "palaver rm --undo 9fK2xQ",
+        "palaver rm --undo @",
+        "palaver rm --older-than 90d --ended",
+        "palaver rm --older-than 90d --ended --source slack --yes",
+    ],
+    keys={
+        "sessions[]": "Session, as each is now; with --list, those that were deleted; with --older-than and without"
+        " --yes, those that would be"
+    },
 )
 @click.argument("sessions", nargs=-1, type=SessionName())
-@click.option("-y", "--yes", is_flag=True, help="Do not ask. Only a terminal is asked.")
+@click.option("-y", "--yes", is_flag=True, help="Do not ask; only a terminal is asked. With --older-than: delete.")
 @click.option("--undo", is_flag=True, help="Bring deleted sessions back; @ is the one that was deleted last.")
 @click.option("--list", "listing", is_flag=True, help="List deleted sessions, the last one first.")
-def rm(call: Call, sessions: tuple[str, ...], yes: bool, undo: bool, listing: bool) -> None:
+@click.option("--older-than", type=Age(), help="All in which nothing was said for so long: 90d, 12h, 2w …")
+@click.option("--ended", is_flag=True, help="With --older-than: only those that were ended.")
+@click.option("--source", help="With --older-than: only those that came by this way: slack, api …")
+@click.option("-a", "--all", "archived", is_flag=True, help="With --older-than: archived ones, too.")
+def rm(
+    call: Call, sessions: tuple[str, ...], yes: bool, undo: bool, listing: bool, older_than: int | None, **which: Any
+) -> None:
     """Delete sessions; forks keep what they share.
 
-    They leave every list but that of --list. --undo brings them back, as long as nothing has erased them for good."""
-    _refuse_unclear(sessions, undo, listing)
+    They leave every list but that of --list. --undo brings them back, as long as nothing has erased them for good.
+
+    With --older-than, those are listed whose last message is older than that (or which are, if they have none), with
+    when it was; --yes deletes them. What was said exactly so long ago is not older. Sessions that are being written are
+    left alone. AGE is a whole number with s, m, h, d or w: seconds, minutes, hours, days, weeks."""
+    _refuse_unclear(sessions, undo, listing, by_age=older_than is not None)
+    _refuse_half_of_age(older_than, sessions, undo or listing, which)
+    if older_than is not None:
+        (idle.delete if yes else idle.preview)(call, idle.Idle(older_than, **which))
+        return
     if listing:
         _list(call)
         return
@@ -66,11 +91,19 @@ def rm(call: Call, sessions: tuple[str, ...], yes: bool, undo: bool, listing: bo
         _do(call, found, Session.delete, "deleted")
 
 
-def _refuse_unclear(sessions: tuple[str, ...], undo: bool, listing: bool) -> None:
+def _refuse_unclear(sessions: tuple[str, ...], undo: bool, listing: bool, *, by_age: bool) -> None:
     if listing and (undo or sessions):
         raise Stop(USAGE, "--list lists all that were deleted, and changes nothing; give it by itself", "Usage")
-    if not (listing or sessions):
+    if not (listing or sessions or by_age):
         raise Stop(USAGE, f"say which session to {'bring back' if undo else 'delete'}", "Usage")
+
+
+def _refuse_half_of_age(older_than: int | None, sessions: tuple[str, ...], other: bool, which: dict[str, Any]) -> None:
+    """What goes with an age goes with nothing else."""
+    if older_than is not None and (sessions or other):
+        raise Stop(USAGE, "--older-than says which sessions: give it without names, --undo and --list", "Usage")
+    if older_than is None and any(which.values()):
+        raise Stop(USAGE, "--ended, --source and --all go with --older-than, which says how old", "Usage")
 
 
 def _list(call: Call) -> None:

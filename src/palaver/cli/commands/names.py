@@ -6,7 +6,7 @@ from typing import NoReturn
 
 import click
 
-from palaver import Session, SessionNotFound
+from palaver import Session, SessionNotFound, Store
 
 from .. import resolve
 from ..command import Call, command, session_argument
@@ -21,24 +21,34 @@ _IS_A_PLACE = "{} is the latest session or a place in one, always; choose anothe
 
 @command(
     "title",
-    examples=["palaver title @", "palaver title @ 'Fix the build'", "palaver title 9fK2xQ --clear"],
+    examples=[
+        "palaver title @",
+        "palaver title @ 'Fix the build'",
+        "palaver title @ --next",
+        "palaver title 9fK2xQ --clear",
+    ],
     keys={"session": "its id", "title": "its title now, or null"},
 )
 @session_argument()
 @click.argument("text", required=False)
+@click.option("--next", "counting", is_flag=True, help="The next title of its lineage: 'X #2' after 'X'.")
 @click.option("--clear", is_flag=True, help="Take the title away; the first words stand for it then.")
-def title(call: Call, session: str, text: str | None, clear: bool) -> None:
+def title(call: Call, session: str, text: str | None, counting: bool, clear: bool) -> None:
     """Print a session's title, or set it.
 
-    Without TEXT it is printed. Two sessions may have the same title; to name one for good, give it an alias."""
-    if text is not None and clear:
+    Without TEXT it is printed. Two sessions may have the same title; to name one for good, give it an alias.
+
+    'X', 'X #2', 'X #3' … are a lineage of titles. --next sets the one after the highest there is: of TEXT, else of the
+    title the session has, else of the nearest session it came from that has one. Deleted sessions do not count."""
+    if clear and (text is not None or counting):
         _refuse("give it a title or clear it, not both")
     if text is not None:
         check_title(call, text, "an empty title is no title: --clear takes it away")
-    _, found = call.session(session, readonly=text is None and not clear)
-    if text is None and not clear:
+    store, found = call.session(session, readonly=text is None and not clear and not counting)
+    if text is None and not clear and not counting:
         _print_title(call, found)
         return
+    text = store.sessions.next_title(text or _known_title(store, found)) if counting else text
     found.title = text
     said = f"{short(found.id)} has no title now" if clear else f"{short(found.id)} is called '{text}' now"
     call.done({"session": found.id, "title": text}, said)
@@ -54,6 +64,18 @@ def check_title(call: Call, text: str, empty: str) -> None:
     if place is not None:
         said = f"where {place.name!r} names a session, {text!r} is a place in it, and not this title"
         say_aside(said, json=call.json)
+
+
+def _known_title(store: Store, session: Session) -> str:
+    """Its own, else that of the nearest session it came from."""
+    for each in (session.id, *session.ancestors()):
+        try:
+            known = store.sessions.get(each, deleted=True).title
+        except SessionNotFound:  # erased; what came from it still tells of it
+            continue
+        if known:
+            return known
+    _refuse("neither it nor a session it came from has a title; give the one to count up as TEXT")
 
 
 def _print_title(call: Call, session: Session) -> None:

@@ -4,19 +4,20 @@ with those around it.
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any, NamedTuple
 
 import click
 import msgspec
 
-from palaver import Session, Store, StoredMessage, TurnInfo
+from palaver import Session, SessionInfo, Store, StoredMessage, TurnInfo
 from palaver.base.exact_json import Raw
 
 from .. import message_names, resolve
 from ..command import Call, Count, command, session_argument
 from ..exits import UNKNOWN, USAGE, Stop
 from ..ui.facts import ending, print_ending, print_session, turn_blocks
-from ..ui.format import count, short
+from ..ui.format import count, moment, short
 from ..ui.pager import paged
 from ..ui.render import Renderer
 from ..ui.screen import Screen, say_aside
@@ -159,11 +160,17 @@ def _heading(screen: Screen, target: resolve.Target, turns: list[TurnInfo], *, d
         (f" {screen.sanitized(info.agent)}{state} ", "dim"),
         (title, "bold"),
     )
-    if detail and (facts := target.session.facts):
-        told = [screen.sanitized(f"{name}={value}") for name, value in sorted(facts.items())]
-        for line in in_lines(told, screen.width):
+    for told in _details(target.session, info) if detail else ():
+        for line in in_lines([screen.sanitized(one) for one in told], screen.width):
             screen.say(screen.paint(line, "dim"))
     print_session(screen, info, turns, shown=target.turn.depth if target.turn else info.turns)
+
+
+def _details(session: Session, info: SessionInfo) -> Iterator[list[str]]:
+    """What else is known of it: its facts, and when something was first and last done in it."""
+    yield [f"{name}={value}" for name, value in sorted(session.facts.items())]
+    last = [f"last message {moment(info.last_message_at)}"] if info.last_message_at else []
+    yield [f"made {moment(info.created_at)}", *last]
 
 
 def _print_window(

@@ -63,6 +63,18 @@ class TransferProgress(_Bar):
         self._show(f"{count(sessions, 'session')}, {size(done)}")
 
 
+class DeletingProgress(_Bar):
+    """Sessions that were deleted so far, once it takes longer than a moment."""
+
+    def __init__(self) -> None:
+        super().__init__()
+        self._began = monotonic()
+
+    def __call__(self, sessions: int) -> None:
+        if monotonic() - self._began >= _MOMENT:
+            self._show(f"deleted {count(sessions, 'session')}")
+
+
 class _Patient(_Bar):
     """For what is mostly done in a moment; in a pipe, too."""
 

@@ -9,7 +9,7 @@ from ...db.engine import Tx
 from ...errors import SessionNotFound
 from .. import rows
 from ..rows import ChildRow
-from . import sessions
+from . import lineage, sessions
 
 
 def children(tx: Tx, session_id: str) -> list[ChildRow]:
@@ -19,7 +19,7 @@ def children(tx: Tx, session_id: str) -> list[ChildRow]:
 
 def relatives(tx: Tx, session_id: str) -> list[ChildRow]:
     """All of them, but not the session itself; nearest to the eldest first."""
-    eldest = (sessions.ancestors(tx, session_id) or [session_id])[-1]
+    eldest = (lineage.ancestors(tx, session_id) or [session_id])[-1]
     found = {one.session_id: one for one in _of(tx, eldest)}
     queue = [eldest]
     for at in queue:

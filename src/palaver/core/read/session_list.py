@@ -26,11 +26,14 @@ Fact = tuple[str, str]
 
 
 class Which(NamedTuple):
-    """Archived ones too; those that were deleted, and no others; those in which a turn waits for an answer."""
+    """Archived ones too; those that were deleted, and no others; those in which a turn waits for an answer; those that
+    were said to be over; those in which nothing was said since a time."""
 
     archived: bool = False
     deleted: bool = False
     waiting: bool = False
+    ended: bool = False
+    idle_since: int | None = None
 
 
 class Wanted(NamedTuple):
@@ -73,6 +76,8 @@ def page(tx: Tx, wanted: Wanted, after: str | None) -> Page:
         parent=wanted.parent,
         archived=int(wanted.which.archived),
         waiting=int(wanted.which.waiting),
+        ended=int(wanted.which.ended),
+        idle_since=wanted.which.idle_since,
         before_at=before_at,
         before_id=before_id,
         limit=wanted.limit + 1,

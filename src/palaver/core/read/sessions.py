@@ -1,4 +1,4 @@
-"""Sessions as a list shows them: one, those that a name fits, their names and facts, and where they came from."""
+"""Sessions as a list shows them: one, those that a name fits, their names and facts."""
 
 from __future__ import annotations
 
@@ -114,46 +114,6 @@ def facts(tx: Tx, session_id: str) -> dict[str, str]:
     if not found:
         require(tx, session_id)
     return found
-
-
-# ---------------------------------------------------------------- lineage
-
-
-def ancestors(tx: Tx, session_id: str) -> list[str]:
-    """Where a session came from, nearest first. A cycle that another program made ends the walk."""
-    found: dict[str, None] = {session_id: None}
-    at: str | None = session_id
-    while at is not None:
-        row = tx.one(Q.origin_of, session=at)
-        (origin,) = row or (None,)
-        at = origin if origin not in found else None
-        if at is not None:
-            found[at] = None
-    return list(found)[1:]
-
-
-def descendants(tx: Tx, session_id: str) -> list[str]:
-    """What came from a session, nearest first: none stands before one it came from."""
-    found: dict[str, None] = {session_id: None}
-    queue = [session_id]
-    for at in queue:
-        new = [session for (session,) in tx.all(Q.offspring_of, parent=at) if session not in found]
-        found.update(dict.fromkeys(new))
-        queue.extend(new)
-    return list(found)[1:]
-
-
-def living_subtree(tx: Tx, session_id: str) -> list[str]:
-    """A session and what came from it, but for those that were deleted; what came from one stands before it."""
-    require(tx, session_id)
-    family = [session_id, *descendants(tx, session_id)]
-    return [each for each in reversed(family) if _is_living(tx, each)]
-
-
-def _is_living(tx: Tx, session_id: str) -> bool:
-    """Its row is there, and it was not deleted."""
-    stamps = rows.session_stamps.one(tx, session=session_id)
-    return stamps is not None and stamps.deleted_at is None
 
 
 def is_deleted(tx: Tx, session_id: str) -> bool:

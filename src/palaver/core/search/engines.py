@@ -50,7 +50,7 @@ def refuse_damaged(tx: Tx) -> None:
 def is_damaged(tx: Tx) -> bool:
     """As far as it can be told at a glance."""
     found = records.words_standing.one(tx)
-    return found is not None and (found.last != found.indexed or (found.last is not None and not found.has_pages))
+    return found is not None and (found.last != found.indexed or not found.has_pages)
 
 
 def of(tx: Tx, tree: Node | None) -> Engine:

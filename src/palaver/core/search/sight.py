@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...db.engine import Tx
 from .. import damage, metadata, rows
-from ..read import family, jumps, sessions
+from ..read import family, jumps, lineage
 from . import records
 from .records import PlaceRow, SessionRow
 
@@ -41,7 +41,7 @@ class Session:
     @cached_property
     def relatives(self) -> list[str]:
         """Sessions that may have turns of this one on their path: its forks, and what it was forked from."""
-        before = set(sessions.ancestors(self._tx, self.id))
+        before = set(lineage.ancestors(self._tx, self.id))
         found = family.relatives(self._tx, self.id)
         return [one.session_id for one in found if one.relation == "fork" or one.session_id in before]
 

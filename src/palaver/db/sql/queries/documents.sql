@@ -174,10 +174,11 @@ DROP TABLE document_words;
 CREATE VIRTUAL TABLE document_words USING fts5(words, pieces, content='', contentless_delete=1, tokenize='ascii');
 
 -- name: words_standing
--- What must agree where an index is whole: the last number of both, and that its words have pages.
+-- What must agree where an index is whole: the last number of both, and that pages of words (from 11 on) are found.
 -- sqlite:
 SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(id) FROM document_words_docsize) AS indexed,
-       EXISTS (SELECT 1 FROM document_words_idx) AS has_pages;
+       NOT EXISTS (SELECT 1 FROM document_words_data WHERE id > 10) OR EXISTS (SELECT 1 FROM document_words_idx)
+           AS has_pages;
 -- postgres:
 SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(number) FROM document_words) AS indexed, 1 AS has_pages;
 

@@ -41,6 +41,12 @@ s.deleted_at IS NULL
    AND (:archived = 1 OR s.archived_at IS NULL)
    AND (:waiting = 0 OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL
                                   AND w.status = 'waiting'))
+   AND {is_over}
+
+-- snippet: is_over
+-- Said to be over, if only those are asked for; and nothing was said in it since a time, if one is given.
+(:ended = 0 OR s.ended_at IS NOT NULL)
+   AND (CAST(:idle_since AS INTEGER) IS NULL OR coalesce(s.last_message_at, s.created_at) < :idle_since)
 
 -- snippet: newest_first
 ORDER BY s.updated_at DESC, s.id DESC LIMIT :limit
@@ -110,6 +116,7 @@ SELECT s.*, {marks} FROM session_rows s
  WHERE s.archived_at IS NOT NULL
    AND s.deleted_at <= :before_at AND (s.deleted_at < :before_at OR s.id < :before_id)
    AND s.revision > 0
+   AND {is_over}
    AND {of_agent_and_workspace}
    AND (CAST(:parent AS TEXT) IS NULL OR s.id IN ({children}))
    AND {has_facts}
@@ -126,6 +133,12 @@ SELECT coalesce(h.origin_id, s.parent_id) FROM chat_sessions s LEFT JOIN heads h
 
 -- name: offspring_of
 SELECT c.id FROM ({children}) c ORDER BY c.id;
+
+-- name: continuations_of
+-- The sessions that go on with one, the newest last.
+SELECT h.session_id, h.deleted_at FROM heads h JOIN chat_sessions s ON s.id = h.session_id
+ WHERE h.origin_id = :session AND h.relation = 'continue'
+ ORDER BY s.created_at, h.session_id;
 
 -- name: children_of
 -- The sessions that came from one: where their heads stand, and by which call of which turn they were spawned.
@@ -187,6 +200,20 @@ SELECT total_tokens FROM chat_sessions WHERE id = :session;
 
 -- name: find_title
 SELECT session_id FROM heads WHERE title = :title;
+
+-- name: newest_titled
+-- Of those that have a title, the one that was made last.
+SELECT h.session_id, h.title FROM heads h JOIN chat_sessions s ON s.id = h.session_id
+ WHERE h.title = :title AND h.deleted_at IS NULL
+ ORDER BY s.created_at DESC, h.session_id DESC LIMIT 1;
+
+-- name: highest_of_lineage
+-- Titles with a number behind them: the longer number is the higher one, and of equally long ones the one that sorts
+-- last. Others that begin like them ("X #2 again") are in between.
+SELECT h.session_id, h.title FROM heads h JOIN chat_sessions s ON s.id = h.session_id
+ WHERE h.title > :first AND h.title < :past AND h.deleted_at IS NULL
+   AND rtrim(substr(h.title, length(CAST(:first AS TEXT))), '0123456789') = ''
+ ORDER BY length(h.title) DESC, h.title DESC, s.created_at DESC, h.session_id DESC LIMIT 1;
 
 -- name: find_id_pieces
 SELECT id FROM chat_sessions
