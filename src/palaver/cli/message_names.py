@@ -31,7 +31,7 @@ def find(store: Store, name: str) -> Found | None:
     if name == resolve.LATEST or resolve.place_in(store, name) is not None or resolve.is_id(store, name):
         return None
     splits = [(owner or resolve.LATEST, message) for owner, message in _splits(name) if message]
-    known = [split for split in splits if split[0] == resolve.LATEST or resolve.match(store, split[0])]
+    known = [(owner, message) for owner, message in splits if owner == resolve.LATEST or resolve.match(store, owner)]
     for owner, message in known:
         session = resolve.session(store, owner)
         found = _on_path(session, message) or _elsewhere(session, message)

@@ -54,7 +54,7 @@ class Drawn:
         state = " archived" if info.archived_at is not None else ""
         return screen.styled(
             (screen.sanitized(self._name(session_id)), "yellow"),
-            (f" {age(info.updated_at)} {screen.sanitized(info.agent)}{state} ", "dim"),
+            (f" {(age if screen.tty else moment)(info.updated_at)} {screen.sanitized(info.agent)}{state} ", "dim"),
             (screen.sanitized(info.title or info.preview or ""), "bold"),
         ).rstrip()
 
