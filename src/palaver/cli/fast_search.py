@@ -15,7 +15,7 @@ from palaver.db.sqlite.readonly import ReadOnlyDatabase
 from . import location
 from .exits import OK, PROBLEMS
 from .fast_ls import is_count
-from .ui.hits import Drawn, print_page
+from .ui.hits import MOST, Drawn, print_page
 from .ui.screen import Screen, say_aside
 
 TYPE_CHECKING = False  # typing's own would cost its import
@@ -29,7 +29,6 @@ _FLAGS = {
     **{"-a": "archived", "--all": "archived", "--hidden": "hidden", "--per-session": "per_session"},
     **{"--newest": "newest", "--no-context": "no_context", "--no-pager": "no_pager"},
 }
-_MOST = 1_000
 
 
 def run(args: list[str]) -> int | None:
@@ -72,7 +71,7 @@ def _parse(words: list[str]) -> dict[str, Any] | None:
         else:
             query.append(word)
     wanted["query"] = " ".join(query)
-    return wanted if wanted["query"].strip() and is_count(wanted["limit"], _MOST) else None
+    return wanted if wanted["query"].strip() and is_count(wanted["limit"], MOST) else None
 
 
 def _look(db: ReadOnlyDatabase, wanted: dict[str, Any]) -> tuple[SearchPage, dict[str, SessionInfo]]:

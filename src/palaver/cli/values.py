@@ -100,7 +100,7 @@ HIT_KEYS = {
     "source": "the way that the session came by, or null",
     "model": "the model of its turn, or null",
     "snippet": "the part of its text that shows best why it was found, on one line",
-    "marks": "where in the snippet the words are: pairs of begin and end, in characters",
+    "marks": "where in the snippet the words are: pairs of begin and end, in characters (code points)",
     "before": "the beginning of the message before it, or null",
     "after": "the beginning of the message after it, or null",
     "hidden": "true: rewound, queued or a stray",

@@ -16,14 +16,13 @@ from palaver import SearchPage, Store, StoreError
 from ..command import Call, Count, command
 from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import count
-from ..ui.hits import Drawn, print_page
+from ..ui.hits import MOST, Drawn, print_page
 from ..ui.jsontext import as_json
 from ..ui.progress import IndexProgress
 from ..ui.screen import say_aside
 from ..wording import worded
 
 _PER_TOKEN = 4  # characters
-_MOST = 1_000
 
 
 class _Asked(NamedTuple):
@@ -61,7 +60,7 @@ class _Answer(NamedTuple):
 )
 @click.argument("words", metavar="QUERY...", nargs=-1, required=True)
 @click.option("--newest", is_flag=True, help="The newest first, not the best.")
-@click.option("-n", "--limit", type=Count(1, _MOST), default=20, show_default=True, help="How many.")
+@click.option("-n", "--limit", type=Count(1, MOST), default=20, show_default=True, help="How many.")
 @click.option("--after", metavar="CURSOR", help="Go on from where the page before ended.")
 @click.option("--per-session", is_flag=True, help="One hit of each session.")
 @click.option("-a", "--all", "archived", is_flag=True, help="In archived sessions too.")
@@ -93,15 +92,13 @@ def search(
     store, page = _found(call, asked)
     infos = {} if call.json else {one: store.sessions.get(one).info for one in {hit.session_id for hit in page}}
     drawn = Drawn(call.screen, infos, context=not no_context)
-    sizes = _json_sizes(page) if call.json else drawn.sizes(page.hits)
-    answer = _within(max_tokens, sizes, asked, store, page) if max_tokens else _Answer(page, 0)
+    sizes = [] if max_tokens is None else _json_sizes(page) if call.json else drawn.sizes(page.hits)
+    answer = _within(max_tokens or 0, sizes, asked, store, page)
     if call.json:
         call.screen.json(_json(answer))
-        return OK if page.hits else PROBLEMS
-    print_page(drawn, answer.page, pager=not no_pager)
-    if answer.left_out:
-        more = f"{count(answer.left_out, 'hit')} more had no room in {max_tokens:,} tokens"
-        say_aside(f"{more}: --after {answer.page.next}", json=False)
+    else:
+        print_page(drawn, answer.page, pager=not no_pager)
+        _tell_of_the_rest(answer)
     return OK if page.hits else PROBLEMS
 
 
@@ -124,7 +121,8 @@ def _found(call: Call, asked: _Asked) -> tuple[Store, SearchPage]:
 
 
 def _within(tokens: int, sizes: list[int], asked: _Asked, store: Store, page: SearchPage) -> _Answer:
-    """As many hits as fit, from the first on. They are looked for once more, for the cursor that comes after them."""
+    """As many hits as fit, from the first on; all, if they have no sizes. They are looked for once more, for the cursor
+    that comes after them."""
     fits, room = 0, tokens * _PER_TOKEN
     for size in sizes:
         room -= size
@@ -140,6 +138,12 @@ def _within(tokens: int, sizes: list[int], asked: _Asked, store: Store, page: Se
 
 
 # ---------------------------------------------------------------- telling
+
+
+def _tell_of_the_rest(answer: _Answer) -> None:
+    if answer.left_out:
+        more = f"{count(answer.left_out, 'hit')} more had no room in so many tokens"
+        say_aside(f"{more}: --after {answer.page.next}", json=False)
 
 
 def _json_sizes(page: SearchPage) -> list[int]:

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 _ADDRESS, _SNIPPET, _AROUND = " " * 2, " " * 4, " " * 6
 _FOUND = "bold yellow"
+MOST = 1_000  # hits of a page
 _ROLES = {"user": "green", "assistant": "blue", "system": "magenta"}
 
 
@@ -89,7 +90,7 @@ def print_page(drawn: Drawn, page: SearchPage, *, pager: bool) -> None:
     with paged(drawn.screen, wanted=pager and bool(page.hits)):
         drawn.print(page.hits)
     if page.next:
-        drawn.screen.hint(f"more: --after {page.next}")
+        drawn.screen.hint(f"more: --limit {2 * len(page)}" if 2 * len(page) <= MOST else "more: --after, by --json")
     if not page.hits and not page.suggestion:
         drawn.screen.hint("nothing found")
     drawn.screen.out.flush()
