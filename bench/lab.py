@@ -162,6 +162,17 @@ class Lab:
             return
         self.found["rows"][key] = found | {"verdict": _verdict(TARGETS[key], found)}
 
+    def figure(
+        self, key: str, results: Results, field: str, ours: str, raw: str, *, against: str | None = None
+    ) -> None:
+        """The median of a field; what counts is the figure itself, and something stands beside it."""
+        try:
+            found = {"ours": median(results.values(ours, field)), "raw": median(results.values(raw, against or field))}
+        except Failed as error:
+            self.found["rows"][key] = {"error": str(error)[:200]}
+            return
+        self.found["rows"][key] = found | {"verdict": _verdict(TARGETS[key], found)}
+
     def fact(self, label: str, unit: str, **columns: float) -> None:
         """A figure that is counted, or that nothing is promised about."""
         self.found["facts"].append({"label": label, "unit": unit, **columns})

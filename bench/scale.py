@@ -25,15 +25,17 @@ class Scale(NamedTuple):
     storm: int  # messages per process and repeat
     streams: int  # chunks per stream and repeat, 32 at once
     spaces: int  # on one Postgres
+    texts: int  # messages of the store that is searched
+    searches: int  # repeats of appends beside the indexing job
 
 
 FULL = Scale(
     name="full", repeats=15, synced_repeats=25, storms=9, cold=21, appends=300, synced=100, turns=120, deep=50_000,
     burst=200, paced=600, stream=5_000, messages=2_000, sessions=100_000, forks=20, grafted=2_000, storm=150,
-    streams=100, spaces=1_000,
+    streams=100, spaces=1_000, texts=20_000, searches=5,
 )  # fmt: skip
 QUICK = Scale(
     name="quick", repeats=5, synced_repeats=9, storms=5, cold=9, appends=250, synced=40, turns=80, deep=10_000,
     burst=200, paced=300, stream=2_000, messages=2_000, sessions=10_000, forks=10, grafted=1_000, storm=40, streams=50,
-    spaces=100,
+    spaces=100, texts=5_000, searches=3,
 )  # fmt: skip

@@ -1,6 +1,7 @@
 """What is promised, row by row, in the order of the last table. `normal` is held against raw SQLite at
 synchronous=NORMAL, `boundary` (the default) against raw SQLite at FULL, `own` against another size of itself,
-`postgres` against plain psycopg that writes the same rows."""
+`postgres` against plain psycopg that writes the same rows, `search` against plain FTS5 tables of the same texts,
+`search_postgres` against a GIN index on the same texts."""
 
 from __future__ import annotations
 
@@ -82,4 +83,50 @@ TARGETS = {
     ),
     "postgres.facts.three": Target("list by a fact that three of {sessions:,} have vs own plain list", 3, unit="ms"),
     "postgres.spaces": Target("open and list one of {spaces:,} spaces vs the only one", 2, unit="ms"),
+    "search.everywhere": Target("ids of a page: a word of every third document", unit="ms"),
+    "search.common": Target("ids of a page: a common word", 1.2, unit="ms"),
+    "search.rare": Target("ids of a page: a rare word", 1.2, unit="ms"),
+    "search.phrase": Target("ids of a page: a phrase", 1.2, unit="ms"),
+    "search.prefix": Target("ids of a page: a prefix", 1.2, unit="ms"),
+    "search.substring": Target("ids of a page: a piece of a Chinese run vs trigrams", 1.2, unit="ms"),
+    "search.newest": Target("ids of a page: a common word, newest first", 2, unit="ms"),
+    "search.newest_after_import": Target("the same after an import of old sessions", unit="ms"),
+    "search.page.everywhere": Target(
+        "the whole page beyond its ids: a word of every third document", 5, unit="ms", judged="ours"
+    ),
+    "search.page.common": Target("the whole page beyond its ids: a common word", 5, unit="ms", judged="ours"),
+    "search.page.rare": Target("the whole page beyond its ids: a rare word", 5, unit="ms", judged="ours"),
+    "search.page.phrase": Target("the whole page beyond its ids: a phrase", 5, unit="ms", judged="ours"),
+    "search.page.prefix": Target("the whole page beyond its ids: a prefix", 5, unit="ms", judged="ours"),
+    "search.page.substring": Target(
+        "the whole page beyond its ids: a piece of a Chinese run", 5, unit="ms", judged="ours"
+    ),
+    "search.page.newest": Target(
+        "the whole page beyond its ids: a common word, newest first", 5, unit="ms", judged="ours"
+    ),
+    "search.build": Target("index {texts:,} messages, characters/s", 0.3, ">=", "M/s"),
+    "search.size": Target("index of words, per character", 1, unit="bytes", judged="ours"),
+    "search.append.p50": Target("append, p50, vs a store that never indexes", 1.15),
+    "search.append.mean": Target("append, mean, while the index keeps up, vs a store that never indexes", 1.5),
+    "search.memory.search": Target(
+        "peak of memory of searches, beyond that in an empty store", 150, unit="MB", judged="ours"
+    ),
+    "search.memory.build": Target(
+        "peak of memory of `reindex`, beyond that in an empty store", 150, unit="MB", judged="ours"
+    ),
+    "search.cold": Target("`palaver search` vs `palaver ls`, start to finish", 3, unit="ms"),
+    "search_postgres.everywhere": Target("ids of a page: a word of every third document", unit="ms"),
+    "search_postgres.common": Target("ids of a page: a common word", 1.5, unit="ms"),
+    "search_postgres.rare": Target("ids of a page: a rare word", 1.5, unit="ms"),
+    "search_postgres.phrase": Target("ids of a page: a phrase", 1.5, unit="ms"),
+    "search_postgres.prefix": Target("ids of a page: a prefix", 1.5, unit="ms"),
+    "search_postgres.page.everywhere": Target(
+        "the whole page beyond its ids: a word of every third document", unit="ms", judged="ours"
+    ),
+    "search_postgres.page.common": Target("the whole page beyond its ids: a common word", unit="ms", judged="ours"),
+    "search_postgres.page.rare": Target("the whole page beyond its ids: a rare word", unit="ms", judged="ours"),
+    "search_postgres.page.phrase": Target("the whole page beyond its ids: a phrase", unit="ms", judged="ours"),
+    "search_postgres.page.prefix": Target("the whole page beyond its ids: a prefix", unit="ms", judged="ours"),
+    "search_postgres.size": Target("index of words, per character", 5, unit="bytes", judged="ours"),
+    "search_postgres.build": Target("index {texts:,} messages, characters/s", None, ">=", "M/s"),
 }

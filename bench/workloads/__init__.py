@@ -17,6 +17,8 @@ from . import (
     load,
     paced,
     postgres,
+    search,
+    search_postgres,
     sizes,
     storm,
     stream,
@@ -43,6 +45,8 @@ MODULES = (
     cold,
     counts,
     sizes,
+    search,
     postgres,
+    search_postgres,
 )
 ALL: dict[str, Callable[[Lab], None]] = {module.__name__.rpartition(".")[2]: module.run for module in MODULES}

@@ -147,11 +147,11 @@ class Index:
         self.has_work = False
 
     def later(self) -> bool:
-        """Something was sealed. False: it is looked at soon already."""
-        self.has_work = True
+        """Something was sealed. False: it is looked at soon already, by a thread that was told so."""
+        is_news, self.has_work = not self.has_work, True
         soon = monotonic() + self._AFTER
         if self._at <= soon:
-            return False
+            return is_news
         self._at = soon
         return True
 

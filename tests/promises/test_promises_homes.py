@@ -171,7 +171,7 @@ HOLDS_JSON = {"chat_sessions", "chat_messages", "chat_parts", "turns", "events",
 WHOLE_STORE = {  # what looks everywhere by its meaning: adopt, export of everything, the end of an id
     *("export_turn_edges", "export_message_edges", "export_reflog_edges"),
     *("sessions_with_loose_rows", "find_id_tails", "count_turns"),
-    *("journaled_sessions", "any_session", "import_live"),
+    *("journaled_sessions", "any_session", "import_live", "count_indexable", "count_indexable_up_to"),
 }
 
 
@@ -183,14 +183,15 @@ def test_promise_028_no_shipped_statement_scans_a_table_that_holds_json(path: st
     with palaver.open(path) as store:
         live(store)
     with reading(path) as db:
-        found = {query.name: _scans(plan(db, query.text, query.names), query.text) for query in Q}
+        planned = [query for query in Q if not query.text.startswith("CREATE")]
+        found = {query.name: _scans(plan(db, query.text, query.names), query.text) for query in planned}
     assert {name: tables for name, tables in found.items() if tables and name not in WHOLE_STORE} == {}
     assert len(found) > 70
 
 
 def _scans(steps: list[str], text: str) -> list[str]:
     """Scans of whole tables; a recursive query's own rows and the index of open turns are small."""
-    found = [re.match(r"SCAN (\w+)( USING INDEX turns_live)?", step) for step in steps]
+    found = [re.match(r"SCAN (\w+)( USING (?:COVERING )?INDEX turns_(?:live|unindexed))?", step) for step in steps]
     names = [m[1] for m in found if m and not m[2]]
     return [name for name in names if _table(name, text) in HOLDS_JSON | {"turn_entries"}]
 

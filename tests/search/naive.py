@@ -5,6 +5,7 @@ Shares nothing with the product, knows no index and no query language: one term 
 
 from __future__ import annotations
 
+from functools import lru_cache
 from itertools import pairwise
 from unicodedata import category, name, normalize
 
@@ -15,6 +16,7 @@ UNSPACED = (
 PLAIN = {"ı": "i", "ł": "l", "ø": "o", "đ": "d", "ħ": "h", "ŧ": "t", "’": "'", "‘": "'", "“": '"', "”": '"', "‐": "-"}
 
 
+@lru_cache(maxsize=10_000)
 def kind(character: str) -> str:
     if category(character)[0] not in "LN" and not is_mark(character):
         return ""
@@ -33,6 +35,7 @@ def is_mark(character: str) -> bool:
     return category(character) in ("Mn", "Mc")
 
 
+@lru_cache(maxsize=10_000)
 def fold(text: str) -> str:
     folded = ""
     for character in normalize("NFKD", seen(text)):
@@ -45,7 +48,13 @@ def fold(text: str) -> str:
     return " ".join(normalize("NFKC", folded).split())
 
 
+@lru_cache(maxsize=10_000)
 def runs(folded: str) -> list[str]:
+    """What counts of each."""
+    return [run if kind(run[0]) == "unspaced" else run[:64] for run in whole_runs(folded)]
+
+
+def whole_runs(folded: str) -> list[str]:
     found: list[str] = []
     before = ""
     for character in folded:
@@ -55,9 +64,10 @@ def runs(folded: str) -> list[str]:
         elif now:
             found.append(character)
         before = now
-    return [run if kind(run[0]) == "unspaced" else run[:64] for run in found]
+    return found
 
 
+@lru_cache(maxsize=10_000)
 def pieces(text: str) -> set[str]:
     found: set[str] = set()
     for run in runs_as_written(text):
@@ -87,7 +97,7 @@ def is_border(run: str, at: int) -> bool:
 
 def matches(typed: str, text: str, *, prefix: bool = False) -> bool:
     wanted, folded = fold(typed), fold(text)
-    if [run[:64] for run in wanted.split()] != [run[:64] for run in runs(wanted)]:
+    if wanted.split() != whole_runs(wanted):
         return has_literal(folded, wanted, prefix)
     words = runs(wanted)
     if has_words(runs(folded), words, prefix):

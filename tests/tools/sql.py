@@ -60,8 +60,20 @@ def tables(path: str | Path) -> list[str]:
 
 
 def everything(path: str | Path, *, without: tuple[str, ...] = ()) -> dict[str, Rows]:
-    """Every row of every table."""
-    return {name: query(path, f'SELECT * FROM "{name}" ORDER BY 1, 2') for name in tables(path) if name not in without}
+    """Every row of every table, but the search index: maintenance may write that at any time."""
+    names = [name for name in tables(path) if name not in without and not name.startswith("document")]
+    return {
+        name: query(path, f'SELECT {_columns(path, name)} FROM "{name}"{_which(name)} ORDER BY 1, 2') for name in names
+    }
+
+
+def _columns(path: str | Path, table: str) -> str:
+    names = column(path, f"SELECT name FROM pragma_table_info('{table}') WHERE name <> 'unindexed'")
+    return ", ".join(f'"{name}"' for name in names)
+
+
+def _which(table: str) -> str:
+    return " WHERE name NOT LIKE 'search%'" if table == "settings" else ""
 
 
 def put_message(path: str | Path, session_id: str, words: str, role: str = "user", at: int | None = None) -> str:

@@ -13,7 +13,7 @@ def a_column_appears_without_a_version() -> None:
     from palaver.db import schema
 
     text = schema.text().replace("    deleted_at   INTEGER,\n", "    deleted_at   INTEGER,\n    pinned INTEGER,\n")
-    schema.text = lambda: text
+    schema.text = lambda engine="sqlite": text
     schema.current.cache_clear()
 
 

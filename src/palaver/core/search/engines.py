@@ -21,7 +21,7 @@ from ...search.tree import Node, Term, positive_terms
 from . import records
 from .records import DocumentRow, RankedRow
 
-_FIRST, _MOST = 64, 2_000  # rows that are asked for at once
+_FIRST, _MOST = 32, 2_000  # rows that are asked for at once
 _TOP = 2**62
 _BEST = -1e300
 
@@ -97,7 +97,7 @@ class Tsvector:
             return iter(())
         return _growing(
             lambda at, limit: records.ranked_slices.all(
-                self._tx, query=query, numbers=numbers, score=at[0], number=at[1], limit=limit
+                self._tx, wanted=query, numbers=numbers, score=at[0], number=at[1], limit=limit
             ),
             after,
         )
@@ -116,7 +116,7 @@ class Tsvector:
         return self._found
 
     def _look_up(self, query: str) -> frozenset[int]:
-        return frozenset(row.number for row in records.numbers_of_words.all(self._tx, query=query))
+        return frozenset(row.number for row in records.numbers_of_words.all(self._tx, wanted=query))
 
     def down(self, below: int) -> Iterator[list[DocumentRow]]:
         found = self._combined()
@@ -191,22 +191,24 @@ class Newest:
     def __init__(self, engine: Engine, below: int | None) -> None:
         self._engine, self._below = engine, _TOP if below is None else below
         self._waiting: list[_Waiting] = []
-        self._reached = self._below
+        self._reached, self._given = self._below, 0
 
     @property
     def reached(self) -> int:
-        return max([self._reached, *(each.row.number + 1 for each in self._waiting)])
+        """The last that was given is in it: whoever took it may not have used it yet."""
+        return max([self._reached, self._given, *(each.row.number + 1 for each in self._waiting)])
 
     def __iter__(self) -> Iterator[DocumentRow]:
         for page in self._engine.down(self._below):
             for row in page:
+                self._reached = row.number + 1
+                yield from self._until(row.newest)  # which no later one is above
                 heappush(self._waiting, _Waiting(-row.at, _Down(row.message_id), _Down(row.part_id or ""), row))
-            if page:
-                self._reached = page[-1].number
-                yield from self._until(page[-1].newest)
         self._reached = 0
         yield from self._until(-_TOP)
 
     def _until(self, newest: int) -> Iterator[DocumentRow]:
         while self._waiting and -self._waiting[0].at > newest:
-            yield heappop(self._waiting).row
+            row = heappop(self._waiting).row
+            self._given = row.number + 1
+            yield row

@@ -17,6 +17,7 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...errors import BadValue
 from ...model import Hit, SearchPage
+from ...search.characters import fold
 from ...search.match import Text, matches
 from ...search.query import parse
 from ...search.tree import Filter, Query
@@ -189,7 +190,7 @@ class _Search:
                 if field.name == "before"
                 else row.at >= int(field.value)
                 if field.name == "after"
-                else row.role == field.value
+                else fold(row.role) == fold(str(field.value))
                 if field.name == "role"
                 else None
             )

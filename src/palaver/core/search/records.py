@@ -112,6 +112,10 @@ class SessionRow(Row):
     revision: int | None
 
 
+class ForkRow(Row):
+    session_id: str
+
+
 class RefRow(Row):
     ref: str
 
@@ -136,6 +140,7 @@ message_to_show = Select("message_to_show", MessageRow)
 loose_since = Select("loose_since", MessageRow)
 loose_of_recent = Select("loose_of_recent", MessageRow)
 documents_of_message = Select("documents_of_message", DocumentRow)
+documents_of_messages = Select("documents_of_messages", DocumentRow)
 documents_beside_messages = Select("documents_beside_messages", DocumentBesideMessageRow)
 documents_of_numbers = Select("documents_of_numbers", DocumentRow)
 newest_documents = Select("newest_documents", DocumentRow)
@@ -154,5 +159,6 @@ count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)
 count_unindexed = Select("count_unindexed", CountRow)
 session_to_show = Select("session_to_show", SessionRow)
+forks_to_show = Select("forks_to_show", ForkRow)
 refs_of_turn = Select("entries_to_show", RefRow)
 places_to_show = Select("place_to_show", PlaceRow)

@@ -12,7 +12,7 @@ from typing import Any, NamedTuple
 
 from ...db.engine import Tx
 from .. import damage, metadata, rows
-from ..read import family, jumps, lineage
+from ..read import jumps, lineage
 from . import records
 from .records import PlaceRow, SessionRow
 
@@ -39,11 +39,22 @@ class Session:
         return {row.name: row.value for row in rows.facts_of_session.all(self._tx, session=self.id)}
 
     @cached_property
+    def open_turns(self) -> set[str]:
+        """Those that are being written on its head."""
+        return {row.id for row in rows.tail_turns.all(self._tx, session=self.id)}
+
+    @cached_property
     def relatives(self) -> list[str]:
-        """Sessions that may have turns of this one on their path: its forks, and what it was forked from."""
-        before = set(lineage.ancestors(self._tx, self.id))
-        found = family.relatives(self._tx, self.id)
-        return [one.session_id for one in found if one.relation == "fork" or one.session_id in before]
+        """Sessions that may have turns of this one on their path: its forks, what it was forked from, and the forks of
+        those, also where one between them was deleted."""
+        found = dict.fromkeys([self.id, *lineage.ancestors(self._tx, self.id)])
+        queue = list(found)
+        for name in queue:
+            forks = (row.session_id for row in records.forks_to_show.all(self._tx, session=name))
+            new = [fork for fork in forks if fork not in found]
+            found.update(dict.fromkeys(new))
+            queue += new
+        return list(found)[1:]
 
 
 class Sight:
@@ -94,7 +105,11 @@ class Sight:
 
     def _on_path(self, session: Session, places: list[PlaceRow]) -> PlaceRow | None:
         for place in places:
-            if session.head and place.sealed_at is not None and self._is_way(place, session.head):
+            if place.sealed_at is None:
+                is_seen = place.turn_id in session.open_turns
+            else:
+                is_seen = session.head is not None and self._is_way(place, session.head)
+            if is_seen:
                 return place
         return None
 

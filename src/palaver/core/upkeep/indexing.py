@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable
 from typing import NamedTuple
 
+from ...base import exact_json
 from ...base.clock import monotonic
 from ...db.engine import Database, Tx
 from ...db.queries import Q
@@ -187,6 +188,7 @@ def _write(tx: Tx, batch: _Batch) -> None:
         tx.one(Q.lock_session, session=session_id)
     tx.run(Q.index_moved)
     index = _Index(tx)
+    index.look_up(batch.sealed)
     for turn in batch.sealed:
         if not documents.begins_session(turn.row) or documents.title(tx, turn.row.session_id) == turn.title:
             index.put(turn.messages)
@@ -233,11 +235,21 @@ class _Index:
         self._tx = tx
         last = records.last_document.one(tx)
         self._number, self._newest = (last.number, last.newest) if last else (0, -(2**62))
+        self._there: dict[str, list[DocumentRow]] = {}
+
+    def look_up(self, turns: Iterable[_Turn]) -> None:
+        """What is there of all these messages, in one question: each would wait for what was written before it."""
+        ids = (message_id for turn in turns for message_id in turn.messages)
+        self._there = {each: [] for each in ids if each.isascii() and each.isprintable()}  # as all of ours are
+        for row in records.documents_of_messages.all(self._tx, messages=exact_json.encode([*self._there])):
+            self._there[row.message_id].append(row)
 
     def put(self, messages: dict[str, list[New]]) -> None:
         """What these messages have; what is there already, word for word, stays."""
         for message_id, wanted in messages.items():
-            there = records.documents_of_message.all(self._tx, message=message_id)
+            there = self._there.pop(message_id, None)
+            if there is None:
+                there = records.documents_of_message.all(self._tx, message=message_id)
             for row in there:
                 if not any(new.is_in(row) for new in wanted):
                     drop(self._tx, row.number)

@@ -80,7 +80,7 @@ def _compared(tx: Tx, lineage: Lineage, progress: Progress) -> Iterator[Finding]
     yield from standing.compare(tx, lineage, lambda count: progress(len(lineage), count))
     yield from columns.compare(tx, lineage)
     yield from natives.prove(tx)
-    yield from documents.compare(tx)
+    yield from documents.compare(tx, lineage.altered)
     yield from _rows(tx, lineage)
 
 

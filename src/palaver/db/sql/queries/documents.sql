@@ -90,6 +90,14 @@ SELECT number, newest FROM documents ORDER BY number DESC LIMIT 1;
 -- name: documents_of_message
 SELECT {document} FROM documents d WHERE d.message_id = :message ORDER BY d.number;
 
+-- name: documents_of_messages
+-- Of several at once; their ids as a JSON array.
+-- sqlite:
+SELECT {document} FROM documents d WHERE d.message_id IN (SELECT value FROM json_each(:messages)) ORDER BY d.number;
+-- postgres:
+SELECT {document} FROM documents d
+ WHERE d.message_id = ANY (ARRAY(SELECT jsonb_array_elements_text(CAST(:messages AS jsonb)))) ORDER BY d.number;
+
 -- name: put_document
 INSERT INTO documents (number, message_id, part_id, role, at, newest, titled, checksum)
 VALUES (:number, :message, :part, :role, :at, :newest, :titled, :checksum);
@@ -116,6 +124,10 @@ SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messa
 -- A session as a search sees it.
 SELECT s.id, s.agent, s.workspace_root, s.archived_at, h.deleted_at, h.title, h.turn_id, h.revision
   FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = :session;
+
+-- name: forks_to_show
+-- The forks of a session, those that were deleted too: a fork of theirs may be alive.
+SELECT h.session_id FROM heads h WHERE h.origin_id = :session AND h.relation = 'fork' ORDER BY h.session_id;
 
 -- name: place_to_show
 -- The turns that list a message, the shallowest first.
@@ -215,14 +227,14 @@ INSERT INTO document_words (number, slice, words) VALUES (:number, :slice, CAST(
 -- name: numbers_of_words
 -- plan: free
 -- postgres:
-SELECT DISTINCT number FROM document_words WHERE words @@ CAST(:query AS tsquery);
+SELECT DISTINCT number FROM document_words WHERE words @@ CAST(:wanted AS tsquery);
 
 -- name: ranked_slices
 -- plan: free
 -- postgres:
 SELECT f.score, {document} FROM (
-    SELECT w.number, -max(ts_rank(w.words, CAST(:query AS tsquery))) AS score FROM document_words w
-     WHERE w.words @@ CAST(:query AS tsquery) AND (:numbers = '' OR w.number = ANY (CAST(:numbers AS BIGINT[])))
+    SELECT w.number, -max(ts_rank(w.words, CAST(:wanted AS tsquery))) AS score FROM document_words w
+     WHERE w.words @@ CAST(:wanted AS tsquery) AND (:numbers = '' OR w.number = ANY (CAST(:numbers AS BIGINT[])))
      GROUP BY w.number) f
   JOIN documents d ON d.number = f.number
  WHERE f.score > :score OR (f.score = :score AND f.number > :number)
