@@ -143,7 +143,7 @@ class Index:
 
     def __init__(self, index_batch: Callable[[], int]) -> None:
         self._index_batch = index_batch
-        self._at = 0.0
+        self._at = monotonic() + self._AFTER
         self.has_work = False
 
     def later(self) -> bool:

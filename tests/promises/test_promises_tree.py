@@ -14,7 +14,7 @@ import pytest
 import palaver
 
 from ..tools.planting import broken_by
-from ..tools.sql import one, query
+from ..tools.sql import everything, one, query
 from ..tools.talk import texts
 from .support_tree import Walk, answers
 
@@ -191,7 +191,8 @@ def test_promise_086_a_deleted_session_is_in_no_list(store: palaver.Store, paren
 def facts(store: palaver.Store) -> list[Any]:
     """Everything but what archiving itself writes: two columns, two events and their numbers."""
     tables = ("chat_messages", "chat_parts", "turns", "turn_entries", "reflog", "aliases")
-    rows = [query(store.path, f"SELECT * FROM {table} ORDER BY 1, 2, 3") for table in tables]
+    found = everything(store.path)
+    rows = [found[table] for table in tables]
     columns = (
         "id, agent, workspace_root, model_json, parent_id, parent_message_id, metadata_json, total_tokens, created_at"
     )

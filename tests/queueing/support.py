@@ -107,13 +107,16 @@ def everything(path: str) -> dict[str, list[tuple[Any, ...]]]:
     """Every row of the file but the signs of life, and the two counters that a verb may use up for nothing."""
     with reading(path) as db:
         tables = [name for (name,) in db.execute("SELECT name FROM sqlite_master WHERE type = 'table'")]
-        return {name: sorted(_rows(db, name), key=repr) for name in tables if name != "owners"}
+        tables = [name for name in tables if name != "owners" and not name.startswith("document")]  # which is indexed
+        return {name: sorted(_rows(db, name), key=repr) for name in tables}
 
 
 def _rows(db: apsw.Connection, table: str) -> list[tuple[Any, ...]]:
     columns = [row[1] for row in db.execute(f"PRAGMA table_info({table})")]
-    kept = [column for column in columns if (table, column) not in {("heads", "event_seq"), ("heads", "last_at")}]
-    return db.execute("SELECT {} FROM {}".format(", ".join(f'"{column}"' for column in kept), table)).fetchall()
+    left_out = {("heads", "event_seq"), ("heads", "last_at"), ("turns", "unindexed")}
+    kept = ", ".join(f'"{column}"' for column in columns if (table, column) not in left_out)
+    which = " WHERE name NOT LIKE 'search%'" if table == "settings" else ""
+    return db.execute(f"SELECT {kept} FROM {table}{which}").fetchall()
 
 
 # ---------------------------------------------------------------- processes

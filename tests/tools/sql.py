@@ -62,9 +62,8 @@ def tables(path: str | Path) -> list[str]:
 def everything(path: str | Path, *, without: tuple[str, ...] = ()) -> dict[str, Rows]:
     """Every row of every table, but the search index: maintenance may write that at any time."""
     names = [name for name in tables(path) if name not in without and not name.startswith("document")]
-    return {
-        name: query(path, f'SELECT {_columns(path, name)} FROM "{name}"{_which(name)} ORDER BY 1, 2') for name in names
-    }
+    asked = {name: f'SELECT {_columns(path, name)} FROM "{name}"{_which(name)} ORDER BY 1, 2' for name in names}
+    return {name: query(path, text) for name, text in asked.items()}
 
 
 def _columns(path: str | Path, table: str) -> str:

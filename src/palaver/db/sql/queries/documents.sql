@@ -91,12 +91,9 @@ SELECT number, newest FROM documents ORDER BY number DESC LIMIT 1;
 SELECT {document} FROM documents d WHERE d.message_id = :message ORDER BY d.number;
 
 -- name: documents_of_messages
--- Of several at once; their ids as a JSON array.
--- sqlite:
-SELECT {document} FROM documents d WHERE d.message_id IN (SELECT value FROM json_each(:messages)) ORDER BY d.number;
+-- Of several at once, where each question would be a round trip.
 -- postgres:
-SELECT {document} FROM documents d
- WHERE d.message_id = ANY (ARRAY(SELECT jsonb_array_elements_text(CAST(:messages AS jsonb)))) ORDER BY d.number;
+SELECT {document} FROM documents d WHERE d.message_id = ANY (CAST(:messages AS TEXT[])) ORDER BY d.number;
 
 -- name: put_document
 INSERT INTO documents (number, message_id, part_id, role, at, newest, titled, checksum)
