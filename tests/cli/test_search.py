@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import re
 import sqlite3
+import sys
 from pathlib import Path
 
 import pytest
@@ -288,6 +289,21 @@ def test_an_index_that_cannot_be_written_is_an_error(tmp_path: Path) -> None:
     talks.small(tmp_path / "store" / "talks.db")
     done = on_a_readonly_mount(Cli(tmp_path, tmp_path / "store" / "talks.db"), "reindex")
     assert done.code == 4 and "check that its directory is writable" in done.err
+
+
+BAR = """
+from palaver.cli import main
+from palaver.cli.ui import progress
+progress._MOMENT = 0.0
+main(["reindex"])
+"""
+
+
+def test_a_terminal_gets_a_bar_that_is_gone_at_the_end(cli: Cli) -> None:
+    with Terminal(cli.env, line=[sys.executable, "-c", BAR]) as terminal:
+        code, seen = terminal.end()
+    assert code == 0 and "indexed 5 of 5 turns" in seen and seen.endswith("indexed 5 turns\n")
+    assert "\x1b[2K" in seen.rpartition("of 5 turns")[2]  # the line of the bar is erased
 
 
 def test_a_long_index_shows_how_far_it_is(cli: Cli, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -96,6 +96,11 @@ def test_a_name_with_an_at_is_that_session_unless_it_is_a_message(long: Cli) -> 
         store.sessions.create(agent="coder", id="me@home").commit(["I am home."])
         store.sessions.create(agent="coder", title="count@midnight").commit(["It is dark."])
         store.sessions.create(agent="coder", title="count@my-own-message-5").commit(["Forged."])
+        for _ in range(2):
+            store.sessions.create(agent="coder", title="twice").commit(["Twice."])
+        store.sessions.create(agent="coder", title="twice@noon").commit(["Once."])
     assert "I am home." in long.ok("show", "me@home")
     assert "It is dark." in long.ok("show", "count@midnight")
     assert "Number 5." in long.ok("show", "count@my-own-message-5")
+    assert "Once." in long.ok("show", "twice@noon")
+    assert "names more than one session" in long.refused("show", "twice@midnight", code=3)

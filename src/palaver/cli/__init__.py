@@ -34,7 +34,7 @@ def main(args: Sequence[str] | None = None) -> None:
 def _run(args: list[str]) -> int:
     try:
         code = fast_ls.run(args)
-        if code is None and "search" in args[:3]:
+        if code is None and "search" in (*args[:1], *args[2:3]):
             from . import fast_search
 
             code = fast_search.run(args)

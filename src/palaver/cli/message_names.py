@@ -31,18 +31,25 @@ def find(store: Store, name: str) -> Found | None:
     if name == resolve.LATEST or resolve.place_in(store, name) is not None or resolve.is_id(store, name):
         return None
     splits = [(owner or resolve.LATEST, message) for owner, message in _splits(name) if message]
-    known = [(owner, message) for owner, message in splits if owner == resolve.LATEST or resolve.match(store, owner)]
+    called_so = resolve.match(store, name)
+    known = [(owner, message) for owner, message in splits if _may_own(store, owner, alone=bool(called_so))]
     for owner, message in known:
         session = resolve.session(store, owner)
         found = _on_path(session, message) or _elsewhere(session, message)
         if found:
             return found
-    if not known or resolve.match(store, name):
+    if not known or called_so:
         return None
     owner, message = known[-1]
     where = short(resolve.session(store, owner).id)
     said = f"session {where} has no message {message!r}; `palaver show {where} --detail` has their ids"
     raise Stop(UNKNOWN, said, "MessageNotFound")
+
+
+def _may_own(store: Store, owner: str, *, alone: bool) -> bool:
+    """Whether it names a session. `alone`: and only one, for the whole may be the name of another."""
+    found = resolve.match(store, owner)
+    return owner == resolve.LATEST or len(found) == 1 or (bool(found) and not alone)
 
 
 def _splits(name: str) -> Iterable[tuple[str, str]]:
