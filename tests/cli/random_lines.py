@@ -36,7 +36,7 @@ LINES_OF_A_WORLD = 50
 LONGEST = 60.0  # seconds that a command may take: a bound, not a measure
 NOT_RUN = {"demo"}  # it has no arguments, and takes a second
 NEVER_GIVEN = {"follow"}  # it ends with Ctrl-C
-MAY_FIND_PROBLEMS = {"verify", "doctor", "rebuild", "copy", "space", "export", "import", "permit"}
+MAY_FIND_PROBLEMS = {"verify", "doctor", "rebuild", "copy", "space", "export", "import", "permit", "search"}
 TEXTS = [text for text in (str(make()) for make in values.TEXTS) if "\0" not in text]  # no argument has a NUL
 ARGUMENTS = [
     text.encode("utf-8", "surrogateescape").decode("utf-8", "surrogateescape") for text in TEXTS if text.isascii()
@@ -45,7 +45,22 @@ ARGUMENTS += ["Grüße", "\udcff", "😀", "\u202eevil", "e\u0301"]
 NUMBERS = ["0", "1", "2", "5", "-1", "x", "", "1.5", "99999999999999999999", " 3"]
 NAMES = [
     *("@", "ticket-7", "the-build", "Fix the build", "@~1", "@~", "@{1}", "ticket-7@{2}~1", "@{99}", "Fix teh build"),
-    *("nobody", "ses_", "Careful", "waits", "Gone", "", "~2", "@~99", "@{0}"),
+    *(
+        "nobody",
+        "ses_",
+        "Careful",
+        "waits",
+        "Gone",
+        "",
+        "~2",
+        "@~99",
+        "@{0}",
+        "@@",
+        "@x",
+        "ticket-7@msg_",
+        "waits@m1",
+        "nobody@m1",
+    ),
 ]
 PLACES = ["~1", "@{1}", "@{2}~1", "nope", "trn_x", "", "~99"]
 FILES = ["out.jsonl", "talks.jsonl", "cut.jsonl", "altered.jsonl", "notes.txt", "empty", "other.json"]
@@ -62,17 +77,21 @@ QUERIES = [
     "SELECT 1;\nSELECT 2;",
     ";",
 ]
+SEARCHES = [
+    *("linker", "green OR red", '"the build"', "-the", "(", "role:tool", "after:7d", "before:x", "session:@", "li*"),
+    *("is:error", "\x1b", "linkr", "answer"),
+]
 KNOWN: dict[str, list[str]] = {
     **dict.fromkeys(("session", "sessions", "parent"), NAMES),
     **dict.fromkeys(("at", "to", "keep_from"), PLACES),
-    **dict.fromkeys(("limit", "last", "keep", "expected"), NUMBERS),
+    **dict.fromkeys(("limit", "last", "keep", "expected", "context", "max_tokens"), NUMBERS),
     **dict.fromkeys(("output", "file"), FILES),
     **dict.fromkeys(("source", "target", "store"), STORES),
     "query": QUERIES,
     "shape": ["jsonl", "json", "markdown", "html"],
     "shell": ["bash", "zsh", "fish", "tcsh"],
     "action": ["ls", "create", "drop", "copy", "migrate", "eat"],
-    "words": ["talks.db", "acme", "postgresql://127.0.0.1:1", "Not A Name"],
+    "words": ["talks.db", "acme", "postgresql://127.0.0.1:1", "Not A Name", *SEARCHES],
     "tool_call": ["c1", "c2", "c3", "may-c1", "c"],
     "permission": ["bash", "write", "*"],
     "pattern": ["git *", "*", "/etc/**"],
@@ -213,7 +232,9 @@ def _add_more(store: palaver.Store) -> None:
 def names_in(store: palaver.Store) -> list[str]:
     """What sessions may be called, their ids too."""
     ids = [info.id for info in store.sessions.list(archived=True)]
-    return [*NAMES, *NAMES, *ids, *(one[-6:] for one in ids)]
+    said = [hit for words in ("linker", "green OR red") for hit in store.search(words, hidden=True)]
+    messages = [f"{hit.session_id[-6:]}@{hit.message_id[-6:]}" for hit in said]
+    return [*NAMES, *NAMES, *ids, *(one[-6:] for one in ids), *messages]
 
 
 # ---------------------------------------------------------------- running it

@@ -51,7 +51,7 @@ def complete(shell: Cli, *words: str) -> list[str]:
 
 def test_commands_and_options_are_completed(shell: Cli) -> None:
     assert complete(shell, "ma") == ["materialise"]
-    assert complete(shell, "re") == ["rewind", "redo", "reopen", "rebuild"]
+    assert complete(shell, "re") == ["rewind", "redo", "reopen", "rebuild", "reindex"]
     assert complete(shell, "show", "--de") == ["--detail"]
     assert complete(shell, "export", "--format", "m") == ["markdown"]
 

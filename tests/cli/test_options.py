@@ -54,6 +54,17 @@ CONFLICTS = [
     ("space", "ls", "talks.db", "more"),
     ("space", "create"),
     ("show", "ticket-7", "--store", ""),
+    ("show", "ticket-7", "-C", "2"),
+    ("show", "ticket-7~1", "-C", "2"),
+    ("search",),
+    ("search", ""),
+    ("search", " ", "  "),
+    ("search", "linker", "--limit", "1001"),
+    ("search", "linker", "-n", "9" * 5000),
+    ("search", "linker", "--after", "no cursor"),
+    ("search", "linker", "-nope"),
+    ("search", "after:yesterdayish"),
+    ("search", "linker", "--max-tokens", "1"),
     ("ls", "--store", ""),
     ("show", "ticket-7", "--space", ""),
     ("ls", "--space", "acme"),
@@ -101,7 +112,7 @@ def test_an_empty_variable_is_none(bare: Cli, filled: Path) -> None:
 
 
 def test_a_number_that_is_none_or_out_of_bounds_is_told_what_is_wanted(cli: Cli) -> None:
-    for given in ("x", "0", "10001", "1.5"):
+    for given in ("x", "0", "10001", "1.5", "9" * 5000):
         said = cli.refused("ls", "-n", given, code=2)
         assert f"it takes a whole number from 1 to 10,000, not '{given}'" in said
     assert "a whole number from 0 on, not 'x'" in cli.refused("tail", "@", "-n", "x", code=2)

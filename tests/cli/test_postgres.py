@@ -82,6 +82,7 @@ def on_file(path: Path, *args: str) -> Any:
         ("lineage", "ticket-7"),
         ("log", "@"),
         ("context", "@"),
+        ("search", "linker"),
     ],
     ids=lambda command: command[0],
 )
@@ -129,6 +130,7 @@ def test_names_answers_and_what_was_deleted(up: Cli) -> None:
     assert up.json("end", "live", "done")["session"]["end_reason"] == "done"
     assert up.json("reopen", "live")["session"]["end_reason"] is None
     assert len(up.json("stop", "live")["stopped"]) == 1
+    assert up.json("reindex") == {"indexed": 6} and len(up.json("search", "green")["hits"]) == 2
     assert "Done." in up.ok("show", "live@{2}") and "Green." not in up.ok("show", "live@{2}")
     up.ok("rm", "live", "--yes")
     assert [one["title"] for one in up.json("rm", "--list")["sessions"]] == ["Deploy"]

@@ -34,6 +34,8 @@ LOOKING = [
     ("show", "@"),
     ("log", "@"),
     ("tree", "@"),
+    ("search", "One"),
+    ("search", "Half", "--json"),
     ("tail", "@"),
     ("export",),
     ("verify",),

@@ -26,6 +26,7 @@ PAGE = Path(__file__).parent.parent.parent / "docs" / "cli.md"
 RUNS = {
     "ls": ["ls"],
     "show": ["show", "@"],
+    "search": ["search", "linker"],
     "tree": ["tree", "@"],
     "lineage": ["lineage", "@"],
     "log": ["log", "@"],
@@ -47,6 +48,7 @@ RUNS = {
     "rm": ["rm", "@"],
     "verify": ["verify"],
     "rebuild": ["rebuild", "--check", "--store", "full.db"],
+    "reindex": ["reindex"],
     "copy": ["copy", "talks.db", "copied.db"],
     "export": ["export", "-o", "out.jsonl"],
     "import": ["import", "in.jsonl", "--store", "new.db"],
@@ -166,6 +168,20 @@ def loaded(cli: Cli, *args: str) -> set[str]:
 
 def test_a_plain_ls_loads_the_list_and_nothing_else(cli: Cli) -> None:
     assert not loaded(cli, "ls", "--all") & {"click", "msgspec", "json", "palaver.store", "palaver.cli.program", "rich"}
+
+
+def test_a_plain_search_loads_what_it_takes_to_look(cli: Cli) -> None:
+    found = loaded(cli, "search", "linker", "--newest")
+    assert "palaver.core.search.finding" in found
+    assert not found & {
+        "click",
+        "palaver.store",
+        "palaver.session",
+        "palaver.cli.program",
+        "rich",
+        "subprocess",
+        "json",
+    }
 
 
 def test_a_command_loads_no_other_command(cli: Cli) -> None:

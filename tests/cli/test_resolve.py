@@ -72,7 +72,9 @@ def test_nothing_is_the_latest_where_all_are_archived_or_deleted(cli: Cli) -> No
     assert "`palaver rm --list` has them" in cli.refused("show", "@", code=3)
 
 
-@pytest.mark.parametrize(("typed", "meant"), [("sho", "show"), ("list", "ls"), ("delete", "rm"), ("rewid", "rewind")])
+@pytest.mark.parametrize(
+    ("typed", "meant"), [("sho", "show"), ("list", "ls"), ("delete", "rm"), ("rewid", "rewind"), ("grep", "search")]
+)
 def test_a_command_that_is_near_is_named(bare: Cli, typed: str, meant: str) -> None:
     assert f"did you mean `palaver {meant}`" in bare.refused(typed, code=2)
 

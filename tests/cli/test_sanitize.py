@@ -24,6 +24,8 @@ LOOKING = [
     ("tree", "@"),
     ("log", "@"),
     ("verify",),
+    ("search", "answer OR question OR error"),
+    ("search", "answer OR question OR error", "--no-context"),
     ("doctor",),
     ("sql", "SELECT * FROM session_rows"),
     ("sql", "SELECT data_json, metadata_json FROM chat_parts JOIN chat_messages m ON m.id = message_id"),
@@ -31,7 +33,15 @@ LOOKING = [
     ("show", "title"),
     ("archive", "hostile"),
 ]
-JSON = [("ls",), ("show", "@"), ("tree", "@"), ("log", "@"), ("sql", "SELECT * FROM chat_parts"), ("doctor",)]
+JSON = [
+    ("search", "answer OR question"),
+    ("ls",),
+    ("show", "@"),
+    ("tree", "@"),
+    ("log", "@"),
+    ("sql", "SELECT * FROM chat_parts"),
+    ("doctor",),
+]
 
 
 @pytest.fixture

@@ -129,7 +129,7 @@ def test_a_row_without_a_key_is_noticed(text: str, schema: our.Schema) -> None:
         "not yet (ledger): an index on `turns.no_such_column`",
         "not yet (lash dialect): see `003.type.NoSuchType`",
         "kernel: `store.gc(…)`",
-        "kernel: `palaver reindex`",
+        "kernel: `palaver gc`",
         "table `natives`",
         "column `heads.title`, else in `natives`",
     ],

@@ -1,4 +1,5 @@
-"""The command line. A plain `palaver ls` reads the list and nothing else is loaded; commands come when they are called.
+"""The command line. A plain `palaver ls` reads the list and loads nothing else, a plain `palaver search` only what it
+takes to look; commands come when they are called.
 
 Every way to end becomes an exit code here, in `main`: a person gets one sentence, never a traceback.
 """
@@ -33,6 +34,10 @@ def main(args: Sequence[str] | None = None) -> None:
 def _run(args: list[str]) -> int:
     try:
         code = fast_ls.run(args)
+        if code is None and "search" in (*args[:1], *args[2:3]):
+            from . import fast_search
+
+            code = fast_search.run(args)
         if code is None:
             from .program import run
 

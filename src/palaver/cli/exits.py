@@ -16,8 +16,8 @@ OK, PROBLEMS, USAGE, UNKNOWN, STORE, CONFLICT, INTERRUPTED, PIPE = 0, 1, 2, 3, 4
 
 CODES = {
     OK: "done",
-    PROBLEMS: "it ran, and found problems (verify, doctor, rebuild, copy, space, export, import), or no rule (permit);"
-    " or you answered no (rm, space drop)",
+    PROBLEMS: "it ran, and found problems (verify, doctor, rebuild, copy, space, export, import), or nothing (search),"
+    " or no rule (permit); or you answered no (rm, space drop)",
     USAGE: "the command line is wrong, or a value or file given there",
     UNKNOWN: "no such session, turn, message, alias or call, or the name fits several",
     STORE: "the store is not there, cannot be opened, or is damaged",

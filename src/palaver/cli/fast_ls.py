@@ -52,11 +52,12 @@ def _parse(words: list[str]) -> dict[str, Any] | None:
             wanted[_VALUES[word]] = value
         else:
             return None
-    return wanted if _is_count(wanted["limit"]) else None
+    return wanted if is_count(wanted["limit"], _MOST) else None
 
 
-def _is_count(text: str) -> bool:
-    return text.isascii() and text.isdigit() and 1 <= int(text) <= _MOST
+def is_count(text: str, most: int) -> bool:
+    """Python refuses to read a number of thousands of digits, so they are counted first."""
+    return text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most
 
 
 def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:

@@ -21,6 +21,7 @@ _ALIKE = 0.65
 HABITS = {
     **dict.fromkeys(("list", "dir", "sessions", "logs"), "ls"),
     **dict.fromkeys(("cat", "view", "read", "open", "print"), "show"),
+    **dict.fromkeys(("find", "grep", "rg", "ag", "lookup"), "search"),
     **dict.fromkeys(("delete", "del", "remove", "trash", "prune", "expire"), "rm"),
     **dict.fromkeys(("rename", "mv", "name"), "title"),
     **dict.fromkeys(("tag", "label"), "alias"),
@@ -39,6 +40,7 @@ HABITS = {
     **dict.fromkeys(("permissions", "rules"), "permit"),
     **dict.fromkeys(("summarise", "summarize"), "compact"),
     **dict.fromkeys(("fsck", "check", "validate"), "verify"),
+    "index": "reindex",
     **dict.fromkeys(("status", "info"), "doctor"),
     **dict.fromkeys(("dump", "save"), "export"),
     **dict.fromkeys(("load", "restore"), "import"),

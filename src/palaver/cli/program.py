@@ -14,6 +14,7 @@ from .exits import CODES, USAGE, Stop, leave_quietly
 COMMANDS = {
     "ls": ("ls:ls", "List sessions, newest first."),
     "show": ("show:show", "Read a session."),
+    "search": ("search:search", "Find what was ever said."),
     "tail": ("tail:tail", "Read the end of a session, and follow what is being written."),
     "tree": ("tree:tree", "Draw the tree of a session's turns."),
     "lineage": ("lineage:lineage", "Draw where a session came from, and what came from it."),
@@ -39,6 +40,7 @@ COMMANDS = {
     "materialise": ("foreign:materialise", "Write a fork's shared messages as rows of its own."),
     "verify": ("verify:verify", "Prove that nothing was altered."),
     "rebuild": ("rebuild:rebuild", "Make sessions again from their journal, row for row."),
+    "reindex": ("reindex:reindex", "Make the search index again, from the record."),
     "copy": ("copy:copy", "Copy sessions from one store to another: a file, a Postgres server."),
     "space": ("space:space", "List, make, drop, copy or migrate the spaces of a Postgres database."),
     "export": ("export_import:export", "Write sessions to a file that import reads."),
@@ -87,7 +89,7 @@ class Commands(click.Group):
         with formatter.section("Sessions"):
             formatter.write_text(
                 "by id or a beginning or end of it, by your own id, alias or title; @ is the latest, @~2 two turns"
-                " back, @{4} where its head was by `palaver log`"
+                " back, @{4} where its head was by `palaver log`, NAME@MESSAGE a message in it"
             )
         with formatter.section("Exit codes"):
             formatter.write_dl([(str(code), meaning) for code, meaning in CODES.items()])

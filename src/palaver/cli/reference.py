@@ -36,7 +36,9 @@ tried again for half a minute; after three seconds stderr says whom we wait for.
 `rm --list`, `rm --older-than` without `--yes`) open the store to be read only: they take no lock, recover and adopt
 nothing, and work where nothing can be written (another user's store, a read-only file system). Where the store has to
 be copied to be read, stderr says so: `palaver: note: …`, or `{"note": …}` with `--json`. What a writer that died left
-open is shown as open; the next command that writes seals it. [Operations](operations.md) has more.
+open is shown as open; the next command that writes seals it. `search` only looks, too, unless so much is not indexed
+yet that it cannot be looked through: then it brings the index up to date first, if the store can be written, and says
+on stderr if not. [Operations](operations.md) has more.
 
 **A session** is named by its id, by a beginning of it (with or without `ses_`) or an end of it (from four characters
 on), by the id your application gave it, by an alias, or by its exact title. `@` is the session that changed last. A
@@ -44,15 +46,19 @@ name that fits nothing, or several sessions, is answered with what it could have
 
 **Which name wins.** `@`, alone or with a place behind it (`@~2`, `@{4}`), is the latest session, whatever anybody is
 called. A whole id, ours or your application's, is that session and no other. Then comes a place in a session
-(`NAME~2`, if NAME names one). Aliases, titles and pieces of an id are equal: if one name fits two sessions, it is
-refused with both; only a piece of fewer than four characters gives way to an alias or a title. A title is meant
-exactly: `X` is never `X #2`; if only such numbers are there, the refusal names the newest of them, and nothing is
-guessed. `alias` and `title` do not take what is always a place.
+(`NAME~2`, if NAME names one), and a message of one (`NAME@MESSAGE`, if it has such a message). Aliases, titles and
+pieces of an id are equal: if one name fits two sessions, it is refused with both; only a piece of fewer than four
+characters gives way to an alias or a title. A title is meant exactly: `X` is never `X #2`; if only such numbers are
+there, the refusal names the newest of them, and nothing is guessed. `alias` and `title` do not take what is always a
+place.
 
 **A place** is a turn of a session: `NAME~2` (or `@~2`) is two turns back from its head, `NAME@{4}` (or `@{4}`) is
 where its head was at that line of `log`, and `NAME@{4}~2` two turns before that. `show`, `fork`, `rewind` and
 `export` (as JSON or Markdown) take one in the place of a session; `--at`, `--to` and `--keep-from` take it without
 the name.
+
+**A message** is `NAME@MESSAGE`, as `search` prints it: a session, and the id of a message in it or a clear piece of
+that. `show` takes it; `--at` and `--to` take the message without the name.
 
 **Safe to look at.** What is stored may hold anything, so escape sequences, control characters, marks that turn text
 around and characters without width are made visible: `␛[2J`, `\\u{202e}` (the joiner between two emoji stays). JSON is

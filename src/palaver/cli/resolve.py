@@ -100,12 +100,12 @@ def place_in(store: Store, name: str) -> Place | None:
     place = place_of(name)
     if place is None or place.name == LATEST:
         return place
-    if _is_id(store, name):
+    if is_id(store, name):
         return None
     return place if match(store, place.name) or not match(store, name) else None
 
 
-def _is_id(store: Store, name: str) -> bool:
+def is_id(store: Store, name: str) -> bool:
     try:
         store.sessions.get(name, deleted=True)
     except (SessionNotFound, BadValue):

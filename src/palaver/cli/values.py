@@ -89,8 +89,25 @@ LINE_KEYS = {
     "reason": "why, or null",
 }
 
-# What `Session`, `Turn` and `Line` mean in the documented keys of a command.
-OBJECTS = {"Session": SESSION_KEYS, "Turn": TURN_KEYS, "Line": LINE_KEYS}
+HIT_KEYS = {
+    "session_id": "a session that sees it",
+    "turn_id": "the turn it is in, or null",
+    "message_id": "the message; `palaver show SESSION@MESSAGE` opens it",
+    "part_id": "of a tool's result, the part; else null",
+    "role": "user, assistant or system, or tool: a tool's result",
+    "at": "when it was said, epoch ms",
+    "title": "of the session, or null",
+    "source": "the way that the session came by, or null",
+    "model": "the model of its turn, or null",
+    "snippet": "the part of its text that shows best why it was found, on one line",
+    "marks": "where in the snippet the words are: pairs of begin and end, in characters (code points)",
+    "before": "the beginning of the message before it, or null",
+    "after": "the beginning of the message after it, or null",
+    "hidden": "true: rewound, queued or a stray",
+}
+
+# What `Session`, `Turn`, `Line` and `Hit` mean in the documented keys of a command.
+OBJECTS = {"Session": SESSION_KEYS, "Turn": TURN_KEYS, "Line": LINE_KEYS, "Hit": HIT_KEYS}
 
 
 def session_json(session: Session) -> dict[str, Any]:

@@ -14,6 +14,7 @@ _WORDS = (
     (r"call unarchive\(\) first", "`palaver archive --undo` brings it back"),
     (r"undelete\(\) brings it back", "`palaver rm --undo` brings it back"),
     (r"continue it with session\.resume\([^)]*\)", "its agent goes on with it"),
+    (r"make it again with reindex\(\)", "make it again with `palaver reindex`"),
     (r"verify\(\) says", "`palaver verify` says"),
     (r"fork\(at=…\) reaches", "`palaver fork --at` reaches"),
     (r"rescue it with fork\(at='([^']*)'\)", r"rescue it with `palaver fork --at \1`"),

@@ -1,7 +1,7 @@
 """How far a long command is: a bar on a terminal's stderr, drawn by `rich` and gone at the end.
 
-`verify` is mostly done in a moment, and says nothing then. If it takes longer, it shows how far it is; in a pipe, which
-a program reads or a log keeps, by a line now and then.
+`verify` and `reindex` are mostly done in a moment, and say nothing then. If they take longer, they show how far they
+are; in a pipe, which a program reads or a log keeps, by a line now and then.
 """
 
 from __future__ import annotations
@@ -23,17 +23,18 @@ _BLINK = 0.1  # seconds in which nobody sees two pictures
 
 
 class _Bar:
-    """Nobody knows how much there is to do: the bar moves while something is done, and the text counts."""
+    """Mostly nobody knows how much there is to do: the bar moves while something is done, and the text counts."""
 
     def __init__(self) -> None:
         self._drawn: Progress | None = None
         self._drawn_at = 0.0
         self._tty = sys.stderr.isatty()
 
-    def _show(self, text: str) -> None:
+    def _show(self, text: str, done: int = 0, of: int | None = None) -> None:
+        """`of`: how much there is to do, where that is known."""
         if self._tty and monotonic() - self._drawn_at >= _BLINK:
             self._drawn = self._drawn or _begin()
-            self._drawn.update(self._drawn.task_ids[0], description=text, refresh=True)
+            self._drawn.update(self._drawn.task_ids[0], description=text, completed=done, total=of, refresh=True)
             self._drawn_at = monotonic()
 
     def __enter__(self) -> Self:
@@ -74,19 +75,32 @@ class DeletingProgress(_Bar):
             self._show(f"deleted {count(sessions, 'session')}")
 
 
-class VerifyProgress(_Bar):
-    """Turns and sessions that were looked at so far; in a pipe, too."""
+class _Patient(_Bar):
+    """For what is mostly done in a moment; in a pipe, too."""
 
     def __init__(self) -> None:
         super().__init__()
         self._began = self._told = monotonic()
 
-    def __call__(self, turns: int, sessions: int) -> None:
-        text = f"looked at {count(turns, 'turn')}, {count(sessions, 'session')}"
+    def _tell(self, text: str, done: int = 0, of: int | None = None) -> None:
         now = monotonic()
         if now - self._began >= _MOMENT:
-            self._show(text)
+            self._show(text, done, of)
         if not self._tty and now - self._told >= _LONG:
             self._told = now
             sys.stderr.write(f"{text} so far\n")
             sys.stderr.flush()
+
+
+class VerifyProgress(_Patient):
+    """Turns and sessions that were looked at so far."""
+
+    def __call__(self, turns: int, sessions: int) -> None:
+        self._tell(f"looked at {count(turns, 'turn')}, {count(sessions, 'session')}")
+
+
+class IndexProgress(_Patient):
+    """Turns that were indexed so far, of all."""
+
+    def __call__(self, turns: int, of: int) -> None:
+        self._tell(f"indexed {turns:,} of {count(of, 'turn')}", turns, of)

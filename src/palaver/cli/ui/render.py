@@ -13,7 +13,7 @@ from palaver.base import exact_json
 
 from . import sanitize
 from .blocks import Block, Diff, Labelled, Reader, Said
-from .format import moment
+from .format import moment, short
 from .screen import Screen
 from .wrap import wrap
 
@@ -29,9 +29,9 @@ class Renderer:
         self.detail = detail
         self.reader = Reader(screen, detail=detail)
 
-    def message(self, message: StoredMessage, told: Mapping[str, Any] = _NOTHING) -> None:
-        """`told`: what of its metadata the reader knows already, if it is the same."""
-        self.heading(message)
+    def message(self, message: StoredMessage, told: Mapping[str, Any] = _NOTHING, *, pointed: bool = False) -> None:
+        """`told`: what of its metadata the reader knows already, if it is the same. `pointed`: it was asked for."""
+        self.heading(message, pointed=pointed)
         blocks = [block for text in message.parts for block in self.reader.part(parsed(text))]
         metadata = parsed(message.metadata) if self.detail else None
         if isinstance(metadata, dict):
@@ -40,12 +40,14 @@ class Renderer:
             blocks.append(self.reader.note("metadata", self.reader.value(metadata)))
         self.blocks(blocks, drawn=message.role != "user")
 
-    def heading(self, message: StoredMessage) -> None:
+    def heading(self, message: StoredMessage, *, pointed: bool = False) -> None:
         known_as = self.screen.sanitized(message.client_id or message.id)
-        self.role(message.role, f"  {known_as}  {moment(message.created_at)}" if self.detail else "")
+        more = f"  {known_as}  {moment(message.created_at)}" if self.detail else ""
+        self.role(message.role, more, f"  <-- {self.screen.sanitized(short(message.id))}" if pointed else "")
 
-    def role(self, role: str, more: str = "") -> None:
-        self.screen.whole_line((self.screen.sanitized(role), _ROLES.get(role, "bold")), (more, "dim"))
+    def role(self, role: str, more: str = "", pointer: str = "") -> None:
+        role_style = _ROLES.get(role, "bold")
+        self.screen.whole_line((self.screen.sanitized(role), role_style), (more, "dim"), (pointer, "bold yellow"))
 
     def blocks(self, blocks: list[Block], *, drawn: bool = True) -> None:
         """`drawn`: what is said is Markdown. What people type is not: a line is a line, and `#` no heading."""
