@@ -24,7 +24,14 @@ from .linting import RULES, findings
 from .server import rewritten
 
 NUMBERS = {"now", "stamps", "events"}  # never NULL: their type says which sum is meant
-OURS = [query for query in map(Q.__getattr__, dir(Q)) if of_engine("postgres", query.body)]
+
+
+def _is_of_postgres(query: Query) -> bool:
+    """But what is told its space when it is sent."""
+    return bool(of_engine("postgres", query.body)) and "{space}" not in query.body
+
+
+OURS = [query for query in map(Q.__getattr__, dir(Q)) if _is_of_postgres(query)]
 
 
 def written() -> Iterator[tuple[str, str]]:

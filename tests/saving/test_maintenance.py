@@ -37,15 +37,16 @@ def ours(others: set[threading.Thread]) -> list[threading.Thread]:
 # ---------------------------------------------------------------- its life
 
 
-def test_a_store_that_reads_and_commits_needs_no_thread(path: str, others: set[threading.Thread]) -> None:
+def test_a_store_that_only_reads_needs_no_thread(path: str, others: set[threading.Thread]) -> None:
+    with palaver.open(path, trim_after=0) as store:
+        session_id = store.sessions.create("a").commit("said at once").session_id
     with palaver.open(path, trim_after=0, recover_every=0.01) as store:
-        session = store.sessions.create("a")
-        for _ in range(5):
-            session.commit("said at once")
-        session.rewind(to=session.path()[0])
-        session.fork()
+        session = store.sessions.get(session_id)
         assert len(list(session.follow(after=0, timeout=0.1))) == len(session.events())
+        assert len(store.search("said")) == len(session.messages()) == 1
         assert ours(others) == []
+        session.commit("what is sealed is indexed")
+        assert len(ours(others)) == 1
 
 
 def test_it_comes_with_the_first_turn_and_goes_with_the_store(path: str, others: set[threading.Thread]) -> None:

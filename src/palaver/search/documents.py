@@ -66,7 +66,8 @@ def own_text(part: Part) -> str:
 
 def result(part: Part) -> str | None:
     """What a tool gave back; None: it is no call, or it has not ended."""
-    if not is_tool(part.get("type")) or part.get("state") not in FINAL:
+    state = part.get("state")
+    if not is_tool(part.get("type")) or not isinstance(state, str) or state not in FINAL:
         return None
     return "\n".join(filter(None, [_text(part.get("errorText")), spoken(part.get("output"))]))
 

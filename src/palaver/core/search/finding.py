@@ -79,7 +79,11 @@ def page(tx: Tx, wanted: Wanted, after: str | None) -> SearchPage:
     shown = Shown(tx, query.tree)
     hits: list[Hit] = [shown.hit(each.one) for each in found[: wanted.limit]]
     following = cursors.encode(found[wanted.limit - 1].after) if len(found) > wanted.limit else None
-    meant = None if hits or after else suggestions.suggestion(tx, query.tree, wanted.typed, partial(_finds, tx, wanted))
+    meant = (
+        None
+        if hits or after
+        else suggestions.suggestion(tx, query.tree, wanted.typed, search.tail, partial(_finds, tx, wanted))
+    )
     told = {"moved": search.has_moved, "cut": query.cut}
     return SearchPage(hits, following, indexed_through=search.tail.through, suggestion=meant, **told)
 

@@ -60,7 +60,10 @@ class Shown:
             return None, None
         at = listed.index(one.stored.id)
         before = listed[at - 1] if at else self._last_before(turn.parent_id)
-        after = listed[at + 1] if at + 1 < len(listed) else self._first_after(turn, one.seen.session)
+        if at + 1 < len(listed):
+            after: str | None = listed[at + 1]
+        else:  # what is beside the path is followed by nothing that is on it
+            after = None if one.seen.is_hidden else self._first_after(turn, one.seen.session)
         return self._text(before), self._text(after)
 
     def _listed(self, turn_id: str) -> list[str]:

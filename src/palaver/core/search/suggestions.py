@@ -8,27 +8,33 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable, Iterator
+from itertools import islice
 
 from ...db.engine import Tx
 from ...search import tsquery
 from ...search.terms import term
 from ...search.tree import Node, Term, positive_terms
+from ...search.words import runs
 from . import records
+from .tail import Tail
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"
 _SHORTEST, _LONGEST = 4, 24  # letters of a word that is corrected
 _MOST_WORDS = 4  # of a query
 _MOST = 8  # suggestions that are tried
+_TAIL = 100  # documents that are not indexed yet, whose words are known, too
 
 
-def suggestion(tx: Tx, tree: Node | None, typed: str, finds: Callable[[str], bool]) -> str | None:
+def suggestion(tx: Tx, tree: Node | None, typed: str, tail: Tail, finds: Callable[[str], bool]) -> str | None:
     """The query with one word corrected, if it finds something."""
-    words = [word for each in positive_terms(tree) if (word := _word(each))]
+    words = [word for each in positive_terms(tree) if (word := _word(each))][:_MOST_WORDS]
+    recent = {word for found in islice(tail, _TAIL) for word in runs(found.document.text)} if words else set[str]()
     tried = 0
-    for word in words[:_MOST_WORDS]:
-        if _known(tx, [word]):
+    for word in words:
+        if word in recent or _known(tx, [word]):
             continue
-        for better in _known(tx, sorted(slips(word))):
+        near = slips(word)
+        for better in sorted({*(near & recent), *_known(tx, sorted(near))}):
             corrected = _replaced(typed, word, better)
             if corrected is None or tried == _MOST:
                 break
