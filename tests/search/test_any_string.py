@@ -15,7 +15,23 @@ PIECES = [
     *string.punctuation,
     *("\0", "\x01", "\x1b", "\x7f", "\ud800", "\udfff", "\u202e", "\u200b", "\u0301", "👩‍💻", "שלום", "مرحبا", "日本"),
     *(" ", "  ", "\n", "\t", "AND", "OR", "NOT", "-", "--", '"', "“", "(", ")", "*", "role:", "tool:", "session:"),
-    *("is:error", "has:", "file:", "before:2024", "after:7d", "{", "}", "\\", "'", "%", "_", "NEAR(", "words:", "^", "+"),
+    *(
+        "is:error",
+        "has:",
+        "file:",
+        "before:2024",
+        "after:7d",
+        "{",
+        "}",
+        "\\",
+        "'",
+        "%",
+        "_",
+        "NEAR(",
+        "words:",
+        "^",
+        "+",
+    ),
     *("|", "&", "!", "<->", ":*", "''", "$$", ";", "--", "/*", "a", "fox", "x" * 70, "é", "ﬁ", "1", "0.5"),
 ]
 OPERATORS = ["AND", "OR", "NOT", "-", "(", ")", '"', "*", ":"]
@@ -91,5 +107,17 @@ def test_a_query_of_any_length_is_answered(spoken: palaver.Store, typed: str) ->
 
 def test_what_stands_at_the_end_is_found_by_a_query_with_leftovers(spoken: palaver.Store) -> None:
     """Dangling operators and quotes without a partner are as if they were not there."""
-    for typed in ("fox AND", "fox OR", 'fox "', "(fox", "fox)", "AND fox", "OR fox", "fox NOT", "fox -", '"fox', "((fox)"):
+    for typed in (
+        "fox AND",
+        "fox OR",
+        'fox "',
+        "(fox",
+        "fox)",
+        "AND fox",
+        "OR fox",
+        "fox NOT",
+        "fox -",
+        '"fox',
+        "((fox)",
+    ):
         assert len(spoken.search(typed).hits) == 2, typed
