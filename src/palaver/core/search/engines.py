@@ -92,9 +92,7 @@ class Tsvector:
     def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:
         """One term is ranked where it is looked up; of more, the documents are known first."""
         query = " | ".join(f"({tsquery.tsquery(term)})" for term in self._positive)
-        numbers = (
-            "" if isinstance(self._tree, Term) else _array(self._combined().numbers)
-        )  # never inverted where it can be ranked
+        numbers = "" if isinstance(self._tree, Term) else _array(self._combined().numbers)
         if numbers == "{}":
             return iter(())
         return _growing(
