@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 import time
+from contextlib import closing
 from pathlib import Path
 
+import apsw
 import pytest
 
 import palaver
@@ -44,3 +46,28 @@ def test_reindex_goes_on_when_somebody_else_has_indexed_for_a_moment(
         monkeypatch.setattr(indexing, "_hold", lambda tx: not next(others, False) and real(tx))
         assert store.reindex() == 1
         assert not indexing.are_any_left(store.db)
+
+
+def test_reindex_leaves_one_segment_and_finds_the_same(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs.Index, "due", lambda self, now: None)
+    monkeypatch.setattr(indexing, "_MANY", 1)
+    monkeypatch.setattr(indexing, "_TURNS", 1)
+    monkeypatch.setattr(indexing, "_PAGES", 1)
+    path = tmp_path / "store.db"
+    with palaver.open(path) as store:
+        session = store.sessions.create("coder")
+        for number in range(30):
+            session.commit(f"marmalade {number}")
+        while indexing.index_batch(store.db):
+            pass
+        assert _segments(path) > 1
+        store.reindex()
+        assert _segments(path) == 1
+        assert len(store.search("marmalade", limit=100).hits) == 30
+        assert store.verify() == []
+
+
+def _segments(path: Path) -> int:
+    with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:  # the same SQLite
+        [(count,)] = connection.execute("SELECT count(DISTINCT segid) FROM document_words_idx").fetchall()
+    return int(count)

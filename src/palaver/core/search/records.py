@@ -89,6 +89,10 @@ class CountRow(Row):
     turns: int
 
 
+class RowsChangedRow(Row):
+    rows: int
+
+
 class NumberRow(Row):
     number: int
 
@@ -155,6 +159,7 @@ index_state = Select("index_state", SettingRow)
 hold_index = Select("hold_index", ValueRow)
 title_of_session = Select("title_of_session", TitleRow)
 words_standing = Select("words_standing", StandingRow)
+rows_changed = Select("rows_changed", RowsChangedRow)
 count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)
 count_unindexed = Select("count_unindexed", CountRow)

@@ -28,6 +28,8 @@ from ..search.tail import BEFORE_ALL, State, state
 _TURNS = 100  # in a batch,
 _DOCUMENTS = 200
 _CHARACTERS = 1 << 20  # at most
+_MANY = 1_000  # turns, after which the index is merged; so many pages at once:
+_PAGES = 500
 _OTHERS = 0.02  # seconds after which it is tried again where somebody else indexes
 _INDEXED, _NOT, _AS_IT_WAITS = 0, 1, 2
 
@@ -83,7 +85,29 @@ def index_all(db: Database, progress: Progress | None = None, seconds: float | N
         if progress is not None:
             total = total or count + how_many_are_left(db)
             progress(count, max(total, count))
+    if seconds is None and count >= _MANY:
+        merge(db)
     return count
+
+
+def merge(db: Database) -> None:
+    """Small batches leave many segments in FTS5, and a phrase is looked for in each; make one of them, step by step."""
+    pages, is_more = -_PAGES, True
+    while is_more:
+        with db.write() as tx:
+            is_more = tx.words == "fts5" and _merge_step(tx, pages)
+        pages = _PAGES
+
+
+def _merge_step(tx: Tx, pages: int) -> bool:
+    before = _rows_changed(tx)
+    tx.run(Q.merge_words, pages=pages)
+    return _rows_changed(tx) - before >= 2  # as FTS5 tells it
+
+
+def _rows_changed(tx: Tx) -> int:
+    found = records.rows_changed.one(tx)
+    return found.rows if found else 0
 
 
 def index_batch(db: Database) -> int:

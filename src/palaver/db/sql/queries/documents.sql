@@ -182,6 +182,16 @@ DROP TABLE document_words;
 -- sqlite:
 CREATE VIRTUAL TABLE document_words USING fts5(words, pieces, content='', contentless_delete=1, tokenize='ascii');
 
+-- name: merge_words
+-- Write so many pages of what is merged; fewer than none: begin to make one segment of all.
+-- sqlite:
+INSERT INTO document_words (document_words, rank) VALUES ('merge', :pages);
+
+-- name: rows_changed
+-- By this connection, ever: less than two more after a merge, and there was nothing to merge.
+-- sqlite:
+SELECT total_changes() AS rows;
+
 -- name: words_standing
 -- What must agree where an index is whole: the last number of both, and that pages of words (from 11 on) are found.
 -- sqlite:
