@@ -70,7 +70,7 @@ def fill(worker: Worker, count: int, piece: int, per_turn: int = 2) -> dict[str,
 def graft_old(worker: Worker, count: int) -> None:
     """A tenth of all, from before: what an import brings."""
     from palaver import GraftItem, GraftSession, GraftTurn
-    from palaver.core.upkeep.indexing import index_all
+    from palaver.core.upkeep.indexing import index_batch
 
     store, first = worker.store("search").store, count // texts.PER_SESSION
     for number in range(first, first + max(1, first // 10)):
@@ -80,7 +80,8 @@ def graft_old(worker: Worker, count: int) -> None:
             pair = [{**message, "created_at": when} for message in said[at : at + 2]]
             turns.append(GraftTurn([GraftItem(repr(pair).encode(), f"{number}-{at}")], pair, started_at=when))
         store.graft(GraftSession("bench", str(number), turns, created_at=_OLD))
-    index_all(store.db)
+    while index_batch(store.db):
+        pass
 
 
 def all_texts(found: list[list[dict[str, Any]]]) -> list[str]:
@@ -91,15 +92,13 @@ def all_texts(found: list[list[dict[str, Any]]]) -> list[str]:
 
 
 def build(worker: Worker, count: int, piece: int, per_turn: int = 2) -> dict[str, float]:
-    """Index the next piece: until about so many turns are."""
-    from palaver.core.upkeep.indexing import index_all, index_batch
+    """Index the next piece in batches as the job does, which merges nothing at the end: until about so many turns are."""
+    from palaver.core.upkeep.indexing import index_batch
 
     store, found = worker.store("search").store, sessions_of(count, piece)
     wanted, done = sum(-(-len(messages) // per_turn) for messages in found), 0
     began = time.perf_counter()
-    if piece == SLICES - 1:
-        done = index_all(store.db)
-    while done < wanted and (turns := index_batch(store.db)):
+    while (done < wanted or piece == SLICES - 1) and (turns := index_batch(store.db)):
         done += turns
     spent = time.perf_counter() - began
     return {"rate": sum(map(len, all_texts(found))) * (done / wanted) / spent}
