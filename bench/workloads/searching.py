@@ -92,7 +92,7 @@ def all_texts(found: list[list[dict[str, Any]]]) -> list[str]:
 
 
 def build(worker: Worker, count: int, piece: int, per_turn: int = 2) -> dict[str, float]:
-    """Index the next piece in batches as the job does, which merges nothing at the end: until about so many turns are."""
+    """Index the next piece, in batches as the job does: until about so many turns are. Nothing is merged at the end."""
     from palaver.core.upkeep.indexing import index_batch
 
     store, found = worker.store("search").store, sessions_of(count, piece)
