@@ -12,7 +12,7 @@ import palaver
 from palaver.grafts import source as grafts_source
 
 from ..postgres.conftest import _spaces, ready_space, server
-from ..tools.sql import query
+from ..tools.sql import everything, query
 from ..tools.talk import texts
 from .fake import Source
 
@@ -23,7 +23,8 @@ TABLES = "chat_sessions chat_messages chat_parts turns turn_entries heads reflog
 
 def picture(store: palaver.Store) -> list[object]:
     """Every row of every table that a graft writes."""
-    return [query(store.path, f"SELECT * FROM {table} ORDER BY 1, 2") for table in TABLES.split()]
+    found = everything(store.path)
+    return [found[table] for table in TABLES.split()]
 
 
 def visible(store: palaver.Store, session_id: str) -> list[str]:

@@ -20,6 +20,9 @@ _OF_MEDIA = ("mimeType", "mediaType", "media_type")  # beside these, `data` is n
 _PATHS = ("path", "file")  # of a key whose value names a file
 _PATH = re.compile(r"[^\s'\"`()<>|;,=]*[/\\][^\s'\"`()<>|;,]+|[\w-]+\.[A-Za-z]\w{0,7}(?!\w)")
 _LONGEST_PATH = 1_024
+_ESCAPE = re.compile(r"\\(?:u([0-9a-fA-F]{4})|(.))", re.DOTALL)
+_CONTROLS = {"n": "\n", "r": "\n", "t": "\t", "b": " ", "f": " "}
+LONGEST = 2_000_000  # characters of a document that are searched
 _SEARCHED = 4_096  # characters of an input that are looked through for paths
 
 Part = Mapping[str, Any]
@@ -41,11 +44,11 @@ def documents(role: str, parts: Sequence[tuple[str | None, Any]], title: str | N
     read = [(place, part_id, part) for place, (part_id, part) in enumerate(parts) if isinstance(part, Mapping)]
     own = "\n".join(filter(None, [title or "", *(own_text(part) for _, _, part in read)]))
     if own.strip():
-        yield Document(None, role, own, title=len(title) if title else 0)
+        yield Document(None, role, own[:LONGEST], title=len(title) if title else 0)
     for place, part_id, part in read:
         text = result(part)
         if text and text.strip():
-            yield Document(part_id, TOOL, text, place)
+            yield Document(part_id, TOOL, text[:LONGEST], place)
 
 
 def own_text(part: Part) -> str:
@@ -102,6 +105,16 @@ def _paths_in(key: str, value: str) -> Iterator[str]:
 
 
 # ---------------------------------------------------------------- values as text
+
+
+def plain(json_text: str) -> str:
+    """JSON text, of which the end may be missing, as it would be read aloud."""
+    return _ESCAPE.sub(_unescaped, json_text)
+
+
+def _unescaped(found: re.Match[str]) -> str:
+    code, character = found.groups()
+    return chr(int(code, 16)) if code else _CONTROLS.get(character, character)
 
 
 def spoken(value: Any) -> str:

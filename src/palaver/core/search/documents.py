@@ -8,14 +8,15 @@ from typing import Any, NamedTuple
 from zlib import crc32
 
 from ...db.engine import Tx
-from ...search.documents import Document, documents
+from ...search.documents import LONGEST, Document, documents, plain
 from ...search.words import Segments
-from .. import codec, damage, rows
+from .. import codec, damage
 from ..read import transcript
 from . import records
-from .records import MessageRow, TurnToIndexRow
+from .records import MessageRow, PartToSearchRow, TurnToIndexRow
 
 Parts = list[tuple[str | None, Any]]
+_LARGE = 4 << 20  # bytes of a part's JSON text
 
 
 class Stored(NamedTuple):
@@ -76,10 +77,18 @@ def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None)
 
 
 def parts_of(tx: Tx, message_id: str) -> Parts:
-    return [
-        (row.id, damage.parsed(codec.shown(row.data_json)) if isinstance(row.data_json, str) else None)
-        for row in rows.parts.all(tx, message=message_id)
-    ]
+    found = records.parts_to_search.all(tx, message=message_id, most=_LARGE, beginning=LONGEST)
+    return [(row.id, _part(row)) for row in found]
+
+
+def _part(row: PartToSearchRow) -> Any:
+    """None: it cannot be read. One that is very large is not taken apart: its beginning stands for all of it."""
+    if isinstance(row.data_json, str):
+        return damage.parsed(codec.shown(row.data_json))
+    if not isinstance(row.beginning, str):
+        return None
+    text = plain(row.beginning)
+    return {"type": row.type, "state": row.tool_state, "text": text, "output": text, "toolCallId": row.id}
 
 
 def _documents(tx: Tx, role: str, parts: Parts, titled: str | None) -> list[Document]:

@@ -30,6 +30,14 @@ class MessageRow(Row):
     created_at: int
 
 
+class PartToSearchRow(Row):
+    id: str
+    type: str
+    tool_state: str | None
+    data_json: str | None
+    beginning: str | None
+
+
 class DocumentRow(Row):
     number: int
     message_id: str
@@ -139,6 +147,7 @@ turns_to_index_again = Select("turns_to_index_again", TurnToIndexRow)
 indexed_turns = Select("indexed_turns", TurnToIndexRow)
 turn_to_index = Select("turn_to_index", TurnToIndexRow)
 newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
+parts_to_search = Select("parts_to_search", PartToSearchRow)
 messages_of_turn = Select("messages_of_turn", MessageRow)
 message_to_show = Select("message_to_show", MessageRow)
 loose_since = Select("loose_since", MessageRow)

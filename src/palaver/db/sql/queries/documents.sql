@@ -54,6 +54,12 @@ UPDATE turns SET unindexed = 1 WHERE id IN (
 SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
  WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
 
+-- name: parts_to_search
+-- Of what is very large, only the beginning is read.
+SELECT p.id, p.type, p.tool_state, CASE WHEN octet_length(p.data_json) <= :most THEN p.data_json END AS data_json,
+       CASE WHEN octet_length(p.data_json) > :most THEN substr(p.data_json, 1, CAST(:beginning AS INT)) END AS beginning
+  FROM chat_parts p WHERE p.message_id = :message ORDER BY p."index", p.id;
+
 -- name: title_of_session
 SELECT title FROM heads WHERE session_id = :session;
 
