@@ -46,9 +46,9 @@ def ask(store: palaver.Store, life: Everything, one: Asked, random: Random) -> T
     may = {key for key, found in answer.items() if True in found}
     said = f"{one.typed!r} {flags}"
     state = crc32(repr([(doc.key, doc.text, sorted(doc.seen_by)) for doc in life.docs]).encode())
+    is_whole = store.search(one.typed, limit=1, **flags).indexed_through is None  # before pages move it on
     hits = [key_of(hit) for hit in _check_newest(store, life, one, flags, random)]
     assert max(Counter(hits).values(), default=1) == 1, f"{said}: repeated"
-    is_whole = store.search(one.typed, limit=1, **flags).indexed_through is None
     if is_whole:
         assert must <= set(hits) <= may, f"{said}: misses {must - set(hits)}, has too much: {set(hits) - may}"
         ranked = pages(store, one.typed, random.randint(1, 30), **flags)

@@ -18,7 +18,13 @@ Plant = Callable[[pytest.MonkeyPatch], None]
 
 
 def deleted_sessions_are_seen(patch: pytest.MonkeyPatch) -> None:
-    patch.setattr(sight.Sight, "_sees", lambda self, session: True)
+    sees = sight.Sight._sees
+
+    def sees_also_deleted(self: sight.Sight, session: sight.Session) -> bool:
+        session.is_deleted = False
+        return sees(self, session)
+
+    patch.setattr(sight.Sight, "_sees", sees_also_deleted)
 
 
 def the_tail_is_skipped(patch: pytest.MonkeyPatch) -> None:
@@ -38,5 +44,15 @@ def test_a_planted_bug_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
     lives.quiet(monkeypatch)
     plant(monkeypatch)
     with pytest.raises((AssertionError, KeyError)):
-        for seed in range(14):
-            live(File(tmp_path / f"{seed}.db"), seed, 90)
+        live_on(tmp_path)
+
+
+@pytest.mark.long
+def test_without_a_bug_the_same_lives_find_nothing(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    lives.quiet(monkeypatch)
+    live_on(tmp_path)
+
+
+def live_on(folder: Path) -> None:
+    for seed in range(30):
+        live(File(folder / f"{seed}.db"), seed, 90)
