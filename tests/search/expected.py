@@ -28,6 +28,7 @@ class Doc(NamedTuple):
     parts: list[Part]
     seen_by: dict[str, str | None]  # the live sessions that have it in their transcripts, and in which turn
     failed: set[str]  # those of its turns that did
+    untitled: str = ""  # its text for who sees it under another name than the home's
 
     @property
     def key(self) -> tuple[str, str | None, str]:
@@ -52,7 +53,9 @@ class Everything(NamedTuple):
             names = [name for name in doc.seen_by if name in asked]
             if doc.home in names or (not names and hidden and doc.home in asked):
                 names = [doc.home]
-            if names:
+            if names and doc.home not in names and doc.part_id is None and doc.role != "tool":
+                doc = doc._replace(text=doc.untitled)
+            if names and doc.text.strip():
                 yield doc, names
 
 
@@ -117,7 +120,8 @@ class _Reader:
             seen, failed = self._seen.get(message, {}), self._failed.get(message, set())
             own = "\n".join(filter(None, [title, *map(own_text, parts)]))
             if own.strip():
-                yield Doc(message, None, role, at, home, own, parts, seen, failed)
+                untitled = "\n".join(filter(None, map(own_text, parts)))
+                yield Doc(message, None, role, at, home, own, parts, seen, failed, untitled)
             for place, part in enumerate(parts):
                 if (text := result(part)).strip():
                     part_id = rows[place][0] if place < len(rows) else None

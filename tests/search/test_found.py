@@ -8,6 +8,7 @@ import palaver
 from palaver import jobs
 
 from ..tools.chunks import text
+from ..tools.sql import put_message, writing
 from .judging import pages
 
 
@@ -97,3 +98,88 @@ def test_ranked_pages_end(any_store: palaver.Store) -> None:
     any_store.reindex()
 
     assert len(pages(any_store, "fox and", 1)) == len(pages(any_store, "fox", 2)) == 5
+
+
+# ---------------------------------------------------------------- titles are their session's own
+
+
+def test_the_title_of_a_deleted_session_is_not_found_through_its_fork(store: palaver.Store) -> None:
+    origin = store.sessions.create("a", title="topsecret plan")
+    origin.commit("hello there")
+    fork = origin.fork(title="innocent")
+    for _ in range(2):
+        assert [hit.session_id for hit in store.search("topsecret")] == [origin.id]
+        store.reindex()
+    origin.delete()
+    assert store.search("topsecret").hits == []
+    [hit] = store.search("hello")
+    assert (hit.session_id, hit.snippet) == (fork.id, "hello there")
+
+
+def test_a_title_that_comes_after_a_message_without_words_is_found(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    image = {"type": "file", "mediaType": "image/png", "url": "data:image/png;base64,AAAA"}
+    session.commit([{"role": "user", "parts": [image]}])
+    store.reindex()
+    session.title = "Sunset"
+    assert len(store.search("sunset")) == 1
+    store.reindex(only_missing=True)
+    assert len(store.search("sunset")) == 1
+    assert store.verify() == []
+
+
+# ---------------------------------------------------------------- turns that wait more than once
+
+
+def test_what_a_turn_says_between_two_waits_is_found(store: palaver.Store) -> None:
+    session = store.sessions.create("a")
+    with session.turn("question") as turn:
+        first = turn.tool("look", {"at": "heron"})
+    store.reindex(only_missing=True)
+    with session.resume(turn.id) as again:
+        again.resolve(first.id, output="gannet")
+        again.text("Then pelican.")
+        again.tool("look", {"at": "ibis"})
+    for _ in range(2):
+        assert [len(store.search(word)) for word in ("heron", "gannet", "pelican", "ibis")] == [1, 1, 1, 1]
+        store.reindex(only_missing=True)
+    assert session.waiting()
+
+
+# ---------------------------------------------------------------- what another program wrote
+
+
+def test_rows_that_got_the_numbers_of_rows_that_went_are_found(path: str) -> None:
+    with palaver.open(path) as store:
+        kept, gone = store.sessions.create("a"), store.sessions.create("a")
+        kept.commit("kept")
+        gone.commit("gone one")
+        gone.commit("gone two")
+        store.reindex()
+        with writing(path) as db:
+            db.execute("DELETE FROM chat_parts WHERE session_id = ?", (gone.id,))
+            db.execute("DELETE FROM chat_messages WHERE session_id = ?", (gone.id,))
+        for word in ("heron", "gannet", "pelican"):
+            put_message(path, kept.id, word)
+        assert [len(store.search(word)) for word in ("heron", "gannet", "pelican", "gone")] == [1, 1, 1, 0]
+
+
+# ---------------------------------------------------------------- fields, keys, stars
+
+
+def test_a_model_is_found_by_its_provider_too(store: palaver.Store) -> None:
+    store.sessions.create("a").commit("plum", model="acme/claude-sonnet")
+    for asked in ("model:acme", "model:acme/claude", "model:sonnet"):
+        assert len(store.search(f"plum {asked}")) == 1, asked
+
+
+def test_names_of_nested_inputs_are_found(store: palaver.Store) -> None:
+    with store.sessions.create("a").turn("go") as turn:
+        given = {"environment": {"HOME": "/x"}, "empty": {}, "list": ["one"], "none": []}
+        turn.tool("run", given).output({"outer": {"in": 5}})
+    assert [len(store.search(word)) for word in ("environment", "empty", "list", "none", "outer", "in")] == [1] * 6
+
+
+def test_a_star_behind_a_separator_is_a_star(store: palaver.Store) -> None:
+    store.sessions.create("a").commit("see src/main.py in C++")
+    assert [len(store.search(typed)) for typed in ("src/*", "src/m*", "C++*", "C+*")] == [1, 1, 1, 1]

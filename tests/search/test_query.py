@@ -73,7 +73,7 @@ def test_words_phrases_and_operators(typed: str, expected: str) -> None:
         ("*", "=*"),
         ("**bold**", "=**bold**(bold)"),
         ("foo-ba*", "=foo-ba(foo ba*)"),
-        ("C++*", "=c++*(c)"),
+        ("C++*", "=c++(c)"),
         ('"C++"*', "=c++(c)"),
         ("foo*bar", "=foo*bar(foo bar)"),
         ("👍", "=👍"),

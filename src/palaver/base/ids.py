@@ -51,6 +51,14 @@ def observe(other: str) -> None:
             _last = stamp
 
 
+def stamp_of(minted: str) -> int | None:
+    """The time in an id, in ms; None: it is none of ours."""
+    try:
+        return int(minted[4:18], 16) // _PER_MS
+    except ValueError:
+        return None
+
+
 def is_ours(prefix: str, candidate: object) -> bool:
     """Well-formed by the contract (either stamp width): may be used as a row id if it is free."""
     return (

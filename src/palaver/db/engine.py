@@ -56,6 +56,10 @@ class Tx(Protocol):
         engine that notices only after a few seconds says None, too."""
         ...
 
+    def are_words_sound(self) -> bool:
+        """Read the index of words; whether it can be read."""
+        ...
+
     def clear_words(self) -> None:
         """Make the index of words anew and empty, also where it is damaged."""
         ...

@@ -38,6 +38,14 @@ class Document(NamedTuple):
     place: int = -1
     title: int = 0
 
+    def without_title(self) -> Document:
+        return self._replace(text=self.text[self.title :].removeprefix("\n"), title=0)
+
+    @property
+    def key(self) -> str:
+        """Which of its message it is; one that streams may have no id yet."""
+        return self.part_id or ("" if self.place < 0 else f"#{self.place:08}")
+
 
 def documents(role: str, parts: Sequence[tuple[str | None, Any]], title: str | None = None) -> Iterator[Document]:
     """Of a message, by its parts and their ids. One without anything to find has none."""
@@ -125,11 +133,13 @@ def spoken(value: Any) -> str:
 
 def _line(key: str, leaf: Any) -> str:
     text = leaf if isinstance(leaf, str) else str(leaf).lower() if isinstance(leaf, bool) else _number(leaf)
+    if not text:
+        return key
     return f"{key}: {text}" if key else text
 
 
 def _number(leaf: Any) -> str:
-    return "" if leaf is None else str(leaf)
+    return "" if leaf is None or isinstance(leaf, list | tuple) else str(leaf)
 
 
 def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
@@ -139,7 +149,9 @@ def _leaves(value: Any) -> Iterator[tuple[str, Any]]:
         key, each = waiting.pop()
         if isinstance(each, Mapping):
             waiting += reversed([(str(name), inner) for name, inner in _said(each)])
-        elif isinstance(each, list | tuple):
+            if key:
+                yield key, None
+        elif isinstance(each, list | tuple) and each:
             waiting += [(key, inner) for inner in reversed(each)]
         else:
             yield key, each

@@ -238,7 +238,7 @@ def _plain(chunk: str) -> tuple[str, bool]:
         chunk = chunk.rstrip(_QUOTES)
     while chunk.endswith(")") and chunk.count(")") > chunk.count("(") and _has_word(chunk):
         chunk = chunk[:-1]
-    is_prefix = chunk.endswith("*") and _has_word(chunk[-2:-1])
+    is_prefix = chunk.endswith("*") and (_has_word(chunk[-2:-1]) or (chunk[-2:-1] not in "*" and _has_word(chunk)))
     return (chunk[:-1] if is_prefix else chunk), is_prefix
 
 

@@ -101,6 +101,7 @@ def _resolve(recorder: Recorder, data: dict[str, Any]) -> None:
         writer.write_dirty(tx, index)
         if "approved" not in data:
             turn.add(tx, "result", turn.part_ids[index])
+        tx.defer(Q.set_indexed, turn=turn.id, mark=1)  # it may wait, and be indexed as it was
     writer.dirty.clear()
 
 

@@ -8,11 +8,13 @@ from __future__ import annotations
 
 import base64
 import binascii
-from typing import NamedTuple
+from typing import Annotated, NamedTuple
 
 import msgspec
 
 from ...errors import BadValue
+
+Number = Annotated[int, msgspec.Meta(ge=0, le=2**62)]  # of a document
 
 
 class Cursor(msgspec.Struct, array_like=True, frozen=True):
@@ -23,11 +25,11 @@ class Cursor(msgspec.Struct, array_like=True, frozen=True):
     asked: int  # a checksum of what was asked for
     moves: int
     score: float | None = None
-    number: int = 0
+    number: Number = 0
     at: int | None = None
     message: str = ""
     part: str = ""
-    below: int | None = None
+    below: Number | None = None
     sessions: tuple[str, ...] = ()  # that had their hit, where each has one
 
     @property

@@ -68,6 +68,14 @@ def of_open_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
         yield stored._replace(parts=parts, documents=_documents(tx, stored.role, parts, stored.titled))
 
 
+def readable(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None) -> Iterator[Stored]:
+    """The message, if its rows are what they should be; else verify names them."""
+    try:
+        yield of_message(tx, row, turn_id, titled)
+    except damage.RAISED:
+        return
+
+
 def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None) -> Stored:
     parts = parts_of(tx, row.id)
     role = damage.as_text(row.role)
@@ -78,7 +86,7 @@ def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None)
 
 def parts_of(tx: Tx, message_id: str) -> Parts:
     found = records.parts_to_search.all(tx, message=message_id, most=_LARGE, beginning=LONGEST)
-    return [(row.id, _part(row)) for row in found]
+    return [(damage.as_text(row.id), _part(row)) for row in found]
 
 
 def _part(row: PartToSearchRow) -> Any:

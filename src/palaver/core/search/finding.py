@@ -6,11 +6,13 @@ both are merged by the time of the message, then its id.
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import merge
 from typing import Any, NamedTuple
 from zlib import crc32
+
+import msgspec
 
 from ...base import arguments
 from ...base.clock import now_ms
@@ -27,10 +29,17 @@ from .engines import Newest
 from .fields import Candidate, Fields
 from .hits import Shown
 from .records import DocumentRow, RankedRow
-from .sight import Sight
+from .sight import Seen, Sight
 from .tail import Tail
 
 _MOST = 1_000  # hits of a page
+
+
+_OF_ROW: dict[str, Callable[[DocumentRow | RankedRow, Any], bool]] = {
+    "before": lambda row, value: row.at < int(value),
+    "after": lambda row, value: row.at >= int(value),
+    "role": lambda row, value: fold(row.role) == fold(str(value)),
+}
 
 
 class Wanted(NamedTuple):
@@ -75,39 +84,42 @@ def page(tx: Tx, wanted: Wanted, after: str | None) -> SearchPage:
         return SearchPage([], cut=query.cut)
     engines.refuse_damaged(tx)
     search = _Search(tx, wanted, query, start)
+    if search.names_nobody:
+        return SearchPage([], cut=query.cut)
     found = search.take(wanted.limit + 1)
+    following = cursors.encode(search.after(found[: wanted.limit])) if len(found) > wanted.limit else None
     shown = Shown(tx, query.tree)
     hits: list[Hit] = [shown.hit(each.one) for each in found[: wanted.limit]]
-    following = cursors.encode(found[wanted.limit - 1].after) if len(found) > wanted.limit else None
-    meant = (
-        None
-        if hits or after
-        else suggestions.suggestion(tx, query.tree, wanted.typed, search.tail, partial(_finds, tx, wanted))
-    )
+    finds = partial(_finds, tx, wanted, search.tail)
+    meant = None if hits or after else suggestions.suggestion(tx, query.tree, wanted.typed, search.tail, finds)
     told = {"moved": search.has_moved, "cut": query.cut}
     return SearchPage(hits, following, indexed_through=search.tail.through, suggestion=meant, **told)
 
 
-def _finds(tx: Tx, wanted: Wanted, typed: str) -> bool:
+def _finds(tx: Tx, wanted: Wanted, tail: Tail, typed: str) -> bool:
     wanted = wanted._replace(typed=typed)
-    return bool(_Search(tx, wanted, parse(typed, now=wanted.now), None).take(1))
+    return bool(_Search(tx, wanted, parse(typed, now=wanted.now), None, tail).take(1))
 
 
 class _Search:
-    def __init__(self, tx: Tx, wanted: Wanted, query: Query, start: Cursor | None) -> None:
+    def __init__(self, tx: Tx, wanted: Wanted, query: Query, start: Cursor | None, known: Tail | None = None) -> None:
         self._tx, self._wanted, self._query, self._start = tx, wanted, query, start
         self._state = tail.state(tx)
-        self.tail = Tail(tx, self._state)
+        self.tail = known or Tail(tx, self._state)
+        self._has_met_tail = False
         self._engine = engines.of(tx, query.tree)
         self._fields = Fields(tx)
         only, self._filters = self._named_sessions()
         self._sight = Sight(tx, archived=wanted.archived, hidden=wanted.hidden, only=only)
+        self.names_nobody = only is not None and not only
         self._taken: dict[str, None] = dict.fromkeys(start.sessions if start else ())
         self._by_rank = wanted.order == "rank" and self._engine.can_rank
 
     @property
     def has_moved(self) -> bool:
-        return self._by_rank and self._start is not None and self._start.moves != self._state.moves
+        """Also where something of the index is in the tail again, which a page before may have gone through."""
+        is_another = self._start is not None and self._start.moves != self._state.moves
+        return self._by_rank and (is_another or self._has_met_tail)
 
     def _named_sessions(self) -> tuple[set[str] | None, tuple[Filter, ...]]:
         """`session:` of the whole query says under whose name hits are found."""
@@ -121,16 +133,25 @@ class _Search:
     def take(self, count: int) -> list[_Found]:
         found: list[_Found] = []
         for each in self._ranked() if self._by_rank else self._newest():
-            session = each.one.seen.session.id
-            if self._wanted.per_session:
-                if session in self._taken:
-                    continue
-                self._taken[session] = None
-                each = each._replace(after=_with_sessions(each.after, tuple(self._taken)))
+            if self._wanted.per_session and self._is_taken(each.one.seen):
+                continue
+            self._taken[each.one.seen.session.id] = None
             found.append(each)
             if len(found) == count:
                 break
         return found
+
+    def _is_taken(self, seen: Seen) -> bool:
+        return self._wanted.per_session and seen.session.id in self._taken
+
+    def after(self, found: list[_Found]) -> Cursor:
+        """The cursor behind these."""
+        cursor = found[-1].after
+        if not self._wanted.per_session:
+            return cursor
+        before = self._start.sessions if self._start else ()
+        taken = (*before, *(each.one.seen.session.id for each in found))
+        return msgspec.structs.replace(cursor, sessions=taken)
 
     # ------------------------------------------------------------ in order
 
@@ -138,9 +159,8 @@ class _Search:
         start = self._start
         if start is None or start.score is None:
             for one in self._in_tail(start.key if start else None):
-                yield _Found(
-                    one, self._cursor(at=one.stored.at, message=one.stored.id, part=one.document.part_id or "")
-                )
+                at, message, part = _key_of(one)
+                yield _Found(one, self._cursor(at=at, message=message, part=part))
         behind = (start.score, start.number) if start and start.score is not None else None
         for row in engines.best(self._engine, behind):
             for one in self._of_index(row):
@@ -164,7 +184,7 @@ class _Search:
 
     def _in_tail(self, below: engines.Key | None) -> Iterator[Candidate]:
         for stored, document in self.tail:
-            if below is not None and (stored.at, stored.id, document.part_id or "") >= below:
+            if below is not None and (stored.at, stored.id, document.key) >= below:
                 continue
             seen = self._sight.of(stored.id, stored.session_id, stored.metadata)
             one = Candidate(stored, document, seen) if seen else None
@@ -173,44 +193,33 @@ class _Search:
 
     def _of_index(self, row: DocumentRow | RankedRow) -> Iterator[Candidate]:
         """The candidate of a document, if it is one: its message is there and seen, and has the fields."""
-        if row.message_id in self.tail.messages or not self._may_have(row):
+        if row.message_id in self.tail.messages:
+            self._has_met_tail |= self._start is not None and self._start.score is not None
+            return
+        if not self._may_have(row):
             return
         message = records.message_to_show.one(self._tx, id=row.message_id)
         seen = self._sight.of(message.id, message.session_id, message.metadata_json) if message else None
-        if message is None or seen is None:
+        if message is None or seen is None or self._is_taken(seen) or not self._fields.may_have(seen, self._filters):
             return
-        stored = documents.of_message(self._tx, message, seen.turn.turn_id if seen.turn else None, row.titled)
-        for document in stored.documents:
-            if document.part_id == row.part_id:
+        for stored in documents.readable(self._tx, message, None, row.titled):
+            for document in stored.documents:
                 one = Candidate(stored, document, seen)
-                if self._fields.has_all(one, self._filters) and (self._engine.exact or self._is_match(one)):
+                if document.part_id == row.part_id and self._fits(one):
                     yield one
+
+    def _fits(self, one: Candidate) -> bool:
+        is_sure = self._engine.exact and not one.is_untitled
+        return self._fields.has_all(one, self._filters) and (is_sure or self._is_match(one))
 
     def _may_have(self, row: DocumentRow | RankedRow) -> bool:
         """What the row itself says of the fields, before anything is read."""
-        for field, negated in ((each.field, each.negated) for each in self._filters):
-            fits = (
-                row.at < int(field.value)
-                if field.name == "before"
-                else row.at >= int(field.value)
-                if field.name == "after"
-                else fold(row.role) == fold(str(field.value))
-                if field.name == "role"
-                else None
-            )
-            if fits is not None and fits == negated:
-                return False
-        return True
+        asked = ((_OF_ROW.get(each.field.name), each) for each in self._filters)
+        return all(asks is None or asks(row, each.field.value) != each.negated for asks, each in asked)
 
     def _is_match(self, one: Candidate) -> bool:
         return matches(self._query.tree, Text(one.document.text), lambda field: self._fields.has(one, field))
 
 
 def _key_of(one: Candidate) -> engines.Key:
-    return one.stored.at, one.stored.id, one.document.part_id or ""
-
-
-def _with_sessions(cursor: Cursor, taken: tuple[str, ...]) -> Cursor:
-    import msgspec
-
-    return msgspec.structs.replace(cursor, sessions=taken)
+    return one.stored.at, one.stored.id, one.document.key

@@ -99,7 +99,7 @@ class Shown:
             return None
         if message_id not in self._texts:
             row = records.message_to_show.one(self._tx, id=message_id)
-            stored = documents.of_message(self._tx, row, None, None) if row else None
-            own = stored.documents[0].text if stored and stored.documents else None
+            found = [*documents.readable(self._tx, row, None, None)] if row else []
+            own = next((one.text for stored in found for one in stored.documents), None)
             self._texts[message_id] = previews.shorten(own[: _AROUND * 4]) if own else None
         return self._texts[message_id]

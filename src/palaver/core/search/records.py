@@ -128,6 +128,10 @@ class ForkRow(Row):
     session_id: str
 
 
+class MessageIdRow(Row):
+    id: str
+
+
 class RefRow(Row):
     ref: str
 
@@ -138,8 +142,8 @@ class PlaceRow(Row):
     depth: int
     sealed_at: int | None
     status: str
+    provider: str | None
     model: str | None
-    facts_json: str
 
 
 turns_to_index = Select("turns_to_index", TurnToIndexRow)
@@ -150,6 +154,7 @@ newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
 parts_to_search = Select("parts_to_search", PartToSearchRow)
 messages_of_turn = Select("messages_of_turn", MessageRow)
 message_to_show = Select("message_to_show", MessageRow)
+message_at = Select("message_at", MessageIdRow)
 loose_since = Select("loose_since", MessageRow)
 loose_of_recent = Select("loose_of_recent", MessageRow)
 documents_of_message = Select("documents_of_message", DocumentRow)

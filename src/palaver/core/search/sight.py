@@ -7,8 +7,9 @@ content is asked for.
 
 from __future__ import annotations
 
-from functools import cached_property
-from typing import Any, NamedTuple
+from collections.abc import Callable
+from functools import cached_property, partial
+from typing import Any
 
 from ...db.engine import Tx
 from .. import damage, metadata, rows
@@ -17,12 +18,17 @@ from . import records
 from .records import PlaceRow, SessionRow
 
 
-class Seen(NamedTuple):
-    """A message as a session sees it. `turn` is the one that lists it; None: another program wrote it."""
+class Seen:
+    """A message as a session sees it."""
 
-    session: Session
-    turn: PlaceRow | None
-    is_hidden: bool
+    def __init__(self, session: Session, find: Callable[[], PlaceRow | None], *, is_hidden: bool = False) -> None:
+        self.session, self.is_hidden = session, is_hidden
+        self._find = find
+
+    @cached_property
+    def turn(self) -> PlaceRow | None:
+        """The one that lists it; None: another program wrote it."""
+        return self._find()
 
 
 class Session:
@@ -30,8 +36,12 @@ class Session:
 
     def __init__(self, tx: Tx, row: SessionRow) -> None:
         self._tx, self._row = tx, row
-        self.id, self.agent, self.workspace = row.id, damage.as_text(row.agent), row.workspace_root
-        self.title, self.head, self.revision = row.title, row.turn_id, row.revision
+        self.id, self.agent, self.workspace = (
+            row.id,
+            damage.as_text(row.agent),
+            damage.as_text(row.workspace_root or ""),
+        )
+        self.title, self.head = row.title, row.turn_id
         self.is_deleted, self.is_archived = row.deleted_at is not None, row.archived_at is not None
 
     @cached_property
@@ -77,16 +87,29 @@ class Sight:
         home = self.session(session_id)
         if home is None:
             return None
-        places = records.places_to_show.all(self._tx, message=message_id)
-        is_hidden = _is_out_of_sight(stored_metadata, is_ours=bool(places))
+        text = damage.as_json(stored_metadata)
+        if '_at"' not in text and self._sees(home):  # mostly: no stamp hides it
+            return Seen(home, lambda: self._place(home, self._places(message_id)))
+        places = self._places(message_id)
+        is_hidden = _is_out_of_sight(text, is_ours=bool(places))
         if not is_hidden and self._sees(home):
-            return Seen(home, self._place(home, places), False)
+            return Seen(home, lambda: self._place(home, places))
+        return self._elsewhere(home, places) or self._asked_for(home, places, is_hidden)
+
+    def _places(self, message_id: str) -> list[PlaceRow]:
+        return records.places_to_show.all(self._tx, message=message_id)
+
+    def _elsewhere(self, home: Session, places: list[PlaceRow]) -> Seen | None:
         for name in self._others(home):
             other = self.session(name)
-            if other is not None and self._sees(other) and (place := self._on_path(other, places)):
-                return Seen(other, place, False)
+            place = self._on_path(other, places) if other is not None and self._sees(other) else None
+            if other is not None and place is not None:
+                return Seen(other, partial(_same, place))
+        return None
+
+    def _asked_for(self, home: Session, places: list[PlaceRow], is_hidden: bool) -> Seen | None:
         if self._hidden and is_hidden and self._sees(home):
-            return Seen(home, places[0] if places else None, True)
+            return Seen(home, lambda: places[0] if places else None, is_hidden=True)
         return None
 
     def _sees(self, session: Session) -> bool:
@@ -121,9 +144,12 @@ class Sight:
         return known
 
 
-def _is_out_of_sight(stored: Any, *, is_ours: bool) -> bool:
+def _same(place: PlaceRow) -> PlaceRow:
+    return place
+
+
+def _is_out_of_sight(text: str, *, is_ours: bool) -> bool:
     """Our stamps stand at the end of a row's metadata; another program writes them wherever it likes."""
-    text = damage.as_json(stored)
     if not is_ours:
         return metadata.is_out_of_sight(text)
     return metadata.is_hidden(text) or metadata.is_queued(text)

@@ -10,9 +10,10 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import NamedTuple
 
+from ...base import ids
 from ...db.engine import Tx
 from ...search.documents import Document
-from .. import damage, rows
+from .. import damage
 from ..read.loose_rows import MARGIN_MS
 from . import documents, records
 from .documents import Stored
@@ -21,22 +22,38 @@ from .records import TurnToIndexRow
 MOST_TURNS = 1_000
 MOST_CHARACTERS = 4_000_000
 BEFORE_ALL = -(2**62)  # every number of a row
-_MOST_LOOSE = 500
+_MOST_LOOSE = 2_000
 _RECENT = 50  # sessions that are looked at for rows of other programs, where rows have no order of arrival
+
+
+class Looked(NamedTuple):
+    number: int
+    message_id: str  # the number of a row that went may be given again
 
 
 class State(NamedTuple):
     """`moves`: how often the index was written. `mark`: it is being made again, and has come up to this turn. `looked`:
-    no row up to this one is another program's (where rows have an order of arrival)."""
+    no row up to this one, which has this id, is another program's (where rows have an order of arrival)."""
 
     moves: int
     mark: str | None
-    looked: int | None
+    looked: Looked | None
 
 
 def state(tx: Tx) -> State:
     found = {row.name: row.value for row in records.index_state.all(tx)}
-    return State(_number(found.get("search")) or 0, found.get("search_mark"), _number(found.get("search_looked")))
+    return State(_number(found.get("search")) or 0, found.get("search_mark"), _looked(found.get("search_looked")))
+
+
+def _looked(text: str | None) -> Looked | None:
+    number, _, message_id = (text or "").partition(" ")
+    return Looked(int(number), message_id) if number.isascii() and number.isdigit() and message_id else None
+
+
+def since(tx: Tx, looked: Looked | None) -> int:
+    """The number of the row from which on rows of other programs may be."""
+    row = records.message_at.one(tx, number=looked.number) if looked else None
+    return looked.number if looked and row and row.id == looked.message_id else BEFORE_ALL
 
 
 def _number(text: str | None) -> int | None:
@@ -53,6 +70,7 @@ class Tail:
 
     def __init__(self, tx: Tx, state: State) -> None:
         self._tx, self._state = tx, state
+        self._loose_are_left = False
         self._left_out: TurnToIndexRow | None = None
 
     @cached_property
@@ -81,28 +99,38 @@ class Tail:
             return
 
     def _loose(self) -> Iterator[Stored]:
-        newest, looked = self._tx.watermark(), self._state.looked
-        if newest is None:
+        if self._tx.words != "fts5":
             few = {"sessions": _RECENT, "margin": MARGIN_MS, "limit": _MOST_LOOSE}
             found = records.loose_of_recent.all(self._tx, **few)
         else:
-            since = looked if looked is not None and looked <= newest else BEFORE_ALL
-            found = records.loose_since.all(self._tx, watermark=since, limit=_MOST_LOOSE)
-        return (documents.of_message(self._tx, row, None, None) for row in found if isinstance(row.id, str))
+            first = since(self._tx, self._state.looked)
+            found = records.loose_since.all(self._tx, watermark=first, limit=_MOST_LOOSE)
+        self._loose_are_left = len(found) == _MOST_LOOSE
+        for row in found:
+            if isinstance(row.id, str):
+                yield from documents.readable(self._tx, row, None, None)
 
     def __iter__(self) -> Iterator[Found]:
         """Its documents, the newest first."""
         in_order = sorted(self.messages.values(), key=lambda stored: (stored.at, stored.id), reverse=True)
         for stored in in_order:
-            for document in sorted(stored.documents, key=lambda one: one.part_id or "", reverse=True):
+            for document in sorted(stored.documents, key=lambda one: one.key, reverse=True):
                 yield Found(stored, document)
 
     @property
     def through(self) -> int | None:
-        """Everything up to this time is found; None: everything is."""
-        left_out = self._left_out if self.messages else None
-        last = left_out.id if self._state.mark is None and left_out else self._state.mark
-        if last is None:
+        """What came into the store up to this time is found; None: everything is."""
+        is_all = self.messages is not None and self._left_out is None and not self._loose_are_left
+        if is_all and self._state.mark is None:
             return None
-        turn = rows.turn.one(self._tx, turn=last)
-        return turn.started_at if turn else 0
+        if self._loose_are_left:
+            return 0
+        if self._state.mark is not None:
+            return _came(self._state.mark)
+        oldest = records.turns_to_index.all(self._tx, limit=1)
+        return _came(oldest[0].id) if oldest else 0
+
+
+def _came(turn_id: str) -> int:
+    """When a turn came into the store, by its id."""
+    return ids.stamp_of(turn_id) or 0

@@ -6,20 +6,22 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...db.engine import Tx
+from ...model import Problem
 from .. import damage
 from ..search import documents, engines, records
 from ..search.records import TurnToIndexRow
 from ..search.tail import state
 from . import indexing, mending, windows
-from .findings import Finding, stale, wrong
+from .findings import Finding, stale
 
 _RULE = "search"
 
 
 def compare(tx: Tx, altered: set[str]) -> Iterator[Finding]:
     """Where truth was `altered`, the index may be all that is left of it."""
-    if engines.is_damaged(tx):
-        yield wrong(_RULE, "document_words", "the search index is damaged; reindex() makes it again")
+    if engines.is_damaged(tx) or not tx.are_words_sound():
+        what = "the search index is damaged; reindex() makes it again"
+        yield Finding(Problem(_RULE, "document_words", what, copy=True))
     mark = state(tx).mark
     for page in windows.pages(tx, records.indexed_turns, windows.TURNS):
         for turn in page:

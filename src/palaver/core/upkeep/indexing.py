@@ -23,7 +23,7 @@ from .. import damage
 from ..search import documents, records
 from ..search.documents import Stored, checksum
 from ..search.records import DocumentRow, TurnToIndexRow
-from ..search.tail import BEFORE_ALL, State, state
+from ..search.tail import State, since, state
 
 _TURNS = 100  # in a batch,
 _DOCUMENTS = 200
@@ -117,6 +117,7 @@ def index_batch(db: Database) -> int:
     if not batch.size and batch.state.mark is None:
         return 0
     with db.write() as tx:
+        _lock(tx, batch)  # sessions first, as who mends does: else two would wait for each other
         if not _hold(tx) or state(tx).mark != batch.state.mark:
             return 0
         _write(tx, batch)
@@ -193,10 +194,14 @@ def _stored(tx: Tx, row: TurnToIndexRow) -> Iterable[Stored]:
 
 
 def new_documents(stored: Stored) -> list[New]:
-    return [
+    """What a title may come to has a document, also without words: so it is found again when the title changes."""
+    found = [
         _new(stored, document.part_id, document.role, segment(document.text), is_own=document.part_id is None)
         for document in stored.documents
     ]
+    if stored.titled and not any(new.part_id is None for new in found):
+        found.append(_new(stored, None, stored.role, Segments([], []), is_own=True))
+    return found
 
 
 def _new(stored: Stored, part_id: str | None, role: str, words: Segments, *, is_own: bool) -> New:
@@ -208,11 +213,14 @@ def _hold(tx: Tx) -> bool:
     return bool(records.hold_index.all(tx)) or state(tx).moves == 0
 
 
-def _write(tx: Tx, batch: _Batch) -> None:
+def _lock(tx: Tx, batch: _Batch) -> None:
     """What may change after all is looked at once more, under the lock of its session: a title, and what waits."""
     first = [turn.row for turn in batch.sealed if documents.begins_session(turn.row)]
     for session_id in sorted({row.session_id for row in (*first, *batch.waiting)}):
         tx.one(Q.lock_session, session=session_id)
+
+
+def _write(tx: Tx, batch: _Batch) -> None:
     tx.run(Q.index_moved)
     index = _Index(tx)
     index.look_up(batch.sealed)
@@ -248,15 +256,15 @@ def _mark(tx: Tx, batch: _Batch) -> None:
 def _look(tx: Tx, before: State) -> None:
     """Remember up to which row none is another program's, where rows have an order of arrival."""
     newest = tx.watermark() if tx.words == "fts5" else None
-    if newest is None or newest == before.looked:
+    if newest is None or (before.looked and newest == before.looked.number):
         return
-    since = before.looked if before.looked is not None and before.looked <= newest else BEFORE_ALL
-    if not records.loose_since.all(tx, watermark=since, limit=1):
-        tx.run(Q.set_index_looked, row=str(newest))
+    row = records.message_at.one(tx, number=newest)
+    if row is not None and not records.loose_since.all(tx, watermark=since(tx, before.looked), limit=1):
+        tx.run(Q.set_index_looked, row=f"{newest} {row.id}")
 
 
 class _Index:
-    """Documents come and go; a number is given once."""
+    """Documents come and go, each with the next number."""
 
     def __init__(self, tx: Tx) -> None:
         self._tx = tx

@@ -93,6 +93,10 @@ class Statements:
         older than our newest."""
         return None if closely or self._has_strangers else int(monotonic() // _LOOK_EVERY)
 
+    def are_words_sound(self) -> bool:
+        """The server looks after its own pages."""
+        return True
+
     def clear_words(self) -> None:
         self._execute(Q.clear_words, ())
 

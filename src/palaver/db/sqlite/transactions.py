@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from .group_commit import Group
     from .readonly import ReadOnlyDatabase
 
+_LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"  # that nearly all words begin with
 _BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
 _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
 
@@ -78,6 +79,14 @@ class Statements:
     def generation(self, *, closely: bool = False) -> int | None:
         ((version,),) = self._cursor.execute("PRAGMA data_version").fetchall()
         return int(version)  # type: ignore[arg-type]
+
+    def are_words_sound(self) -> bool:
+        try:
+            for letter in _LETTERS:
+                self.all(Q.count_words, match=f'"{letter}" *')
+        except (apsw.CorruptError, apsw.SQLError):
+            return False
+        return True
 
     def clear_words(self) -> None:
         """SQLite drops a table of words whose settings it can read. They may be damaged, and nobody else may write

@@ -134,8 +134,13 @@ SELECT h.session_id FROM heads h WHERE h.origin_id = :session AND h.relation = '
 
 -- name: place_to_show
 -- The turns that list a message, the shallowest first.
-SELECT e.turn_id, t.parent_id, t.depth, t.sealed_at, t.status, t.model, t.facts_json FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+SELECT e.turn_id, t.parent_id, t.depth, t.sealed_at, t.status, t.provider, t.model FROM turn_entries e JOIN turns t ON t.id = e.turn_id
  WHERE e.ref = :message AND e.kind = 'message' ORDER BY t.depth, t.id;
+
+-- name: message_at
+-- SQLite only: which message has this number.
+-- sqlite:
+SELECT m.id FROM chat_messages m WHERE m.rowid = :number;
 
 -- name: loose_since
 -- SQLite only: what another program wrote since, in any session.
@@ -168,7 +173,7 @@ DELETE FROM document_words WHERE number = :number;
 
 -- name: clear_words
 -- postgres:
-TRUNCATE document_words;
+DELETE FROM document_words;
 
 -- A table of words is made anew, also where it is damaged: SQLite drops one that it can read the settings of.
 
@@ -225,6 +230,11 @@ SELECT {document} FROM document_words w CROSS JOIN documents d ON d.number = w.r
 
 -- name: newest_documents
 SELECT {document} FROM documents d WHERE d.number < :below ORDER BY d.number DESC LIMIT :limit;
+
+-- name: count_words
+-- Goes through all that begins so.
+-- sqlite:
+SELECT count(*) FROM document_words WHERE document_words MATCH :match;
 
 -- name: one_with_words
 -- Whether a word is anywhere.

@@ -47,7 +47,8 @@ UPDATE turns SET status = :status, owner = NULL, sealed_at = :now, digest = :dig
  WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: set_status
-UPDATE turns SET status = :status, owner = :owner, fence = fence + 1
+-- What the index has of it is old then.
+UPDATE turns SET status = :status, owner = :owner, fence = fence + 1, unindexed = 1
  WHERE id = :turn AND sealed_at IS NULL AND fence = :fence;
 
 -- name: turn_to_set_aside
