@@ -27,7 +27,7 @@ from .warm import Forked, Job
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0  # seconds after which something hangs
 LONG = 1_800.0  # the same for one that has much to do
-COLD = {"tests.crash.judge", "tests.load.jobs"}  # one does without the library; the memory of the other is measured
+COLD = {"judge", "write_a_large_output", "stream_many_parts"}  # without the library; how much memory it takes
 Report = dict[str, Any]
 
 
@@ -209,7 +209,7 @@ class Puppet(Process):
         **options: Any,
     ) -> None:
         env = env if bug is None else {**(os.environ if env is None else env), planting.VARIABLE: bug}
-        is_warm = _may_be_warm(env) and module not in COLD
+        is_warm = _may_be_warm(env) and job not in COLD
         command = {"module": module, "arguments": []} if is_warm else [sys.executable, "-m", module]
         super().__init__(command, env, patience)
         with suppress(BrokenPipeError):  # it did not even come to its job: whoever listens will notice
