@@ -157,6 +157,12 @@ def test_widths_count_what_a_terminal_shows() -> None:
     assert sanitize.shorten("abc", 3) == "abc"
     assert sanitize.shorten("abcd", 3) == "ab…"
     assert sanitize.shorten("abcd", 0) == ""
+    assert sanitize.shorten_inside("abcdef", 6) == "abcdef"
+    assert sanitize.shorten_inside("abcdef", 5) == "ab…ef"
+    assert sanitize.shorten_inside("abcdef", 4) == "ab…f"
+    assert sanitize.shorten_inside("漢字漢字", 6) == "漢…字"
+    assert sanitize.shorten_inside("abcdefgh", 7, "...") == "ab...gh"
+    assert [sanitize.shorten_inside("abcd", columns) for columns in (2, 1, 0)] == ["a…", "…", ""]
 
 
 def test_json_text_keeps_its_numbers_and_is_ascii() -> None:

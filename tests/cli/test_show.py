@@ -310,6 +310,50 @@ def test_log_in_twenty_columns_can_be_read(worked: Cli) -> None:
     assert lines[-2:] == [lines[-2], "  - agent coder"] and re.fullmatch(r"@\{0\} \w+ create", lines[-2])
 
 
+LONG = "openrouter/meta-llama/llama-4-maverick-17b-128e-instruct-fp8-long-context-preview-2025-04-05-eu-west"
+
+
+def models(path: Path) -> Cli:
+    """Turns of a model with a long name: by itself, after an agent, and after one with a long name too."""
+    with palaver.open(path) as store:
+        session = store.sessions.create("coder")
+        for agent in (None, "reviewer", "reviewer-of-what-the-other-reviewers-say-about-a-change"):
+            session.commit("Hi.", model=LONG, agent=agent)
+        session.commit("Hi.", model="anthropic/claude-opus-4", agent="reviewer")
+    return Cli(path.parent, path, NO_COLOR="1", PAGER="cat")
+
+
+def test_a_long_model_name_is_shortened_inside_on_a_terminal(tmp_path: Path) -> None:
+    cli = models(tmp_path / "talks.db")
+    with Terminal(cli.env, "log", "@", columns=80) as terminal:
+        lines = terminal.end()[1].splitlines()
+    assert [line for line in lines if line.startswith("  ") and line != "  Hi."] == [
+        "  reviewer, anthropic/claude-opus-4",
+        "  reviewer-of-what-the-other-reviewers-say-about-a-change,",
+        "  openrouter/meta-llama/llama-4-maverick…ong-context-preview-2025-04-05-eu-west",
+        "  reviewer, openrouter/meta-llama/llama-4-mav…ontext-preview-2025-04-05-eu-west",
+        "  openrouter/meta-llama/llama-4-maverick…ong-context-preview-2025-04-05-eu-west",
+    ]
+
+
+def test_a_model_name_has_one_line_in_twenty_columns(tmp_path: Path) -> None:
+    cli = models(tmp_path / "talks.db")
+    with Terminal(cli.env, "log", "@", columns=20) as terminal:
+        lines = terminal.end()[1].splitlines()
+    assert [line for line in lines if "…" in line] == ["  anthropi…e-opus-4", *["  openrout…-eu-west"] * 3]
+
+
+def test_a_pipe_and_a_program_get_a_long_model_name_whole(tmp_path: Path) -> None:
+    cli = models(tmp_path / "talks.db")
+    assert f"\n  reviewer, {LONG}\n" in cli.ok("log", "@")
+    assert {turn["model"]["model_id"] for turn in cli.json("tree", "@")["turns"]} == {
+        "claude-opus-4",
+        LONG.removeprefix("openrouter/"),
+    }
+    with Terminal(cli.env, "show", "@", "--detail", columns=200) as terminal:
+        assert LONG in terminal.end()[1]
+
+
 def test_the_keys_of_a_turn_are_those_that_are_documented(worked: Cli) -> None:
     (turn,) = worked.json("show", "@", "--detail")["turns"]
     assert set(turn) == set(worked.json("tree", "@")["turns"][0]) - {"mark", "words", "heads", "agents"}

@@ -7,9 +7,10 @@ import sqlite3
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import palaver
-from palaver import Session, Store
+from palaver import HeadConflict, Session, Store
 from palaver.cli.ui.graph import draw
 from palaver.cli.ui.sanitize import width
 from palaver.cli.ui.tree_nodes import Nodes
@@ -168,13 +169,179 @@ def test_sub_agents_are_drawn_however_deep_they_are_nested(monkeypatch: pytest.M
     assert shown.count("searcher") == 1_201
 
 
-def test_a_message_in_the_queue_is_no_beginning(tmp_path: Path) -> None:
+# ---------------------------------------------------------------- what is queued
+
+
+def shown(path: Path, name: str = "main") -> list[str]:
+    return graph(Cli(path.parent, path).ok("tree", name).replace(" -------", " 0000000"))
+
+
+def said(session: Session, *questions: str) -> list[str]:
+    """The ids of the turns."""
+    return [talks.talk(session, question, "Yes.") for question in questions]
+
+
+def test_a_queued_message_comes_after_the_head_and_not_where_it_was_sent(tmp_path: Path) -> None:
     with palaver.open(tmp_path / "talks.db") as store:
-        session = store.sessions.create()
-        session.commit("First.")
-        session.enqueue("Later.")
-    lines = Cli(tmp_path, tmp_path / "talks.db").ok("tree", "@").splitlines()
-    assert [line[0] for line in lines] == ["+", "*"]
+        session = store.sessions.create(id="main")
+        _, second, _ = said(session, "One.", "Two.", "Three.")
+        session.enqueue("Hi.")
+        session.rewind(second)
+        rewound = shown(tmp_path / "talks.db")
+        session.compact("So far.")
+    assert rewound == ["q ID (queued) Hi.", "| o ID Three.", "|/", "* ID (head) Two.", "o ID One."]
+    assert shown(tmp_path / "talks.db") == [
+        "q ID (queued) Hi.",
+        "* ID (head) summary: So far.",
+        "| o ID Three.",
+        "|/",
+        "o ID Two.",
+        "o ID One.",
+    ]
+
+
+def test_a_branch_that_is_newer_than_a_queued_message_is_still_below_it(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        (first,) = said(session, "One.")
+        session.enqueue("Hi.")
+        said(session, "Two.", "Three.")
+        session.rewind(first)
+    assert shown(tmp_path / "talks.db") == [
+        "q ID (queued) Hi.",
+        "| o ID Three.",
+        "| o ID Two.",
+        "|/",
+        "* ID (head) One.",
+    ]
+
+
+def test_several_queued_messages_stand_in_line_the_first_next_to_the_head(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        first, _ = said(session, "One.", "Two.")
+        for text in ("Hi.", "Ho.", "Hu."):
+            session.enqueue(text)
+        claimed = session.claim()
+        assert claimed is not None and claimed.give_back()  # it is the first in line as before
+        session.rewind(first)
+    assert shown(tmp_path / "talks.db") == [
+        "q ID (queued) Hu.",
+        "q ID (queued) Ho.",
+        "q ID (queued) Hi.",
+        "| o ID Two.",
+        "|/",
+        "* ID (head) One.",
+    ]
+
+
+def test_where_nothing_was_said_yet_a_queued_message_stands_alone(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        session.enqueue("Hi.")
+        alone = shown(tmp_path / "talks.db")
+        session.enqueue("Ho.")
+    assert alone == ["q ID (queued) Hi."]
+    assert shown(tmp_path / "talks.db") == ["q ID (queued) Ho.", "q ID (queued) Hi."]
+
+
+def test_a_queued_message_comes_after_the_turn_that_runs(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        with session.turn("One.") as turn:
+            session.enqueue("Hi.")
+            first = shown(tmp_path / "talks.db")
+            turn.text("Yes.")
+        with session.turn("Two.") as turn:
+            second = shown(tmp_path / "talks.db")
+            turn.text("Yes.")
+    assert first == ["q ID (queued) Hi.", "+ ID (streaming) One."]
+    assert second == ["q ID (queued) Hi.", "+ ID (streaming) Two.", "* ID (head) One."]
+
+
+def test_while_two_turns_race_a_queued_message_comes_after_what_is_sure(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        begun = session.turn("One."), session.turn("Two.")
+        session.enqueue("Hi.")
+        nothing_yet = shown(tmp_path / "talks.db")
+        begun[0].seal()
+        left_behind = shown(tmp_path / "talks.db")
+        with pytest.raises(HeadConflict):
+            begun[1].seal()
+    assert nothing_yet == [
+        "q ID (queued) Hi.",
+        "| + ID (streaming) Two.",
+        "| | + ID (streaming) One.",
+        "|_|/",
+        "|/",
+        ". (head)",
+    ]
+    assert left_behind == [
+        "q ID (queued) Hi.",
+        "| + ID (streaming) Two.",
+        "* | ID (head) One.",
+        "|/",
+        ".",
+    ]
+
+
+def test_where_the_head_went_back_to_the_beginning_a_queued_message_comes_after_that(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        said(session, "One.", "Two.")
+        session.enqueue("Hi.")
+        session.move(None, expected=session.revision)
+    assert shown(tmp_path / "talks.db") == ["q ID (queued) Hi.", "| o ID Two.", "| o ID One.", "|/", ". (head)"]
+
+
+def test_a_fork_has_a_queue_of_its_own(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        first, _ = said(session, "One.", "Two.")
+        session.enqueue("Hi.")
+        session.fork(at=first, title="Fork").enqueue("Ho.")
+    assert shown(tmp_path / "talks.db", "Fork") == ["q ID (queued) Ho.", "* ID (head) One."]
+    main = [re.sub(r"fork \w{6} ", "", line) for line in shown(tmp_path / "talks.db")]
+    assert main == ["q ID (queued) Hi.", "* ID (head) Two.", "o ID (Fork) One."]
+
+
+def test_what_was_claimed_or_taken_back_is_not_queued(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        said(session, "One.")
+        for text in ("Hi.", "Ho."):
+            session.enqueue(text, id=text)
+        session.cancel("Ho.")
+        claimed = session.claim()
+        assert claimed is not None
+        claimed.seal()
+    assert shown(tmp_path / "talks.db") == ["* ID (head) Hi.", "o ID One."]
+
+
+def test_programs_get_a_queued_message_as_a_pending_turn_without_a_parent(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        said(session, "One.", "Two.")
+        session.enqueue("Hi.")
+    turns = Cli(tmp_path, tmp_path / "talks.db").json("tree", "main")["turns"]
+    assert [(turn["words"], turn["status"], turn["mark"]) for turn in turns] == [
+        ("One.", "completed", "path"),
+        ("Hi.", "pending", "open"),
+        ("Two.", "completed", "head"),
+    ]
+    assert turns[1]["parent_id"] is None and turns[1]["heads"] == []
+
+
+def test_a_queued_message_fits_twenty_columns(tmp_path: Path) -> None:
+    with palaver.open(tmp_path / "talks.db") as store:
+        session = store.sessions.create(id="main")
+        said(session, "One.")
+        session.enqueue("Hello there.")
+    cli = Cli(tmp_path, tmp_path / "talks.db", NO_COLOR="1", PAGER="cat")
+    with Terminal(cli.env, "tree", "main", columns=20) as terminal:
+        lines = terminal.end()[1].splitlines()
+    assert re.fullmatch(r"q \w{6} \(queued\) H…", lines[0]) and max(map(width, lines)) <= 20
 
 
 def test_tree_fits_twenty_columns(tmp_path: Path) -> None:
@@ -195,8 +362,12 @@ def turn_at(name: str, parent: str | None, depth: int, at: int) -> TurnInfo:
     return TurnInfo(name, parent, "s", "turn", "completed", 0, depth, at, at, b"", None, Usage(), 0.0, 0, 0)
 
 
-def drawn(*turns: TurnInfo) -> list[str]:
-    return [row.graph + (f" {row.turn.id}" if row.turn else "") for row in draw(list(turns))]
+def queued_at(name: str, at: int, parent: str | None = None) -> TurnInfo:
+    return replace(turn_at(name, parent, 1, at), status="pending", sealed_at=None)
+
+
+def drawn(*turns: TurnInfo, ahead: str | None = None) -> list[str]:
+    return [row.graph + (f" {row.turn.id}" if row.turn else "") for row in draw(list(turns), ahead)]
 
 
 def test_columns_join_where_branches_grow_from_one_turn() -> None:
@@ -219,3 +390,19 @@ def test_a_column_that_joins_from_far_right_is_drawn_across() -> None:
 
 def test_a_clock_that_went_back_puts_no_parent_above_its_child() -> None:
     assert drawn(turn_at("a", None, 1, 50), turn_at("b", "a", 2, 10)) == ["o b", "o a"]
+
+
+def test_of_a_part_of_a_tree_columns_go_down_to_what_is_not_in_it() -> None:
+    tree = [turn_at("a", None, 1, 1), turn_at("d", "c", 4, 4), turn_at("b", "a", 2, 5)]
+    assert drawn(*tree) == ["o b", "| o d", "o | a", " /"]
+
+
+def test_a_queued_message_is_on_no_branch_if_the_head_is_not_in_the_part_that_is_drawn() -> None:
+    tree = [turn_at("a", None, 1, 1), queued_at("q", 2), turn_at("b", "a", 2, 3)]
+    assert drawn(*tree, ahead="z") == ["o q", "| o b", "| o a"]
+    assert drawn(tree[1], ahead="z") == ["o q"]
+
+
+def test_a_queued_message_that_names_the_turn_it_answers_is_drawn_there() -> None:
+    tree = [turn_at("a", None, 1, 1), turn_at("b", "a", 2, 2), queued_at("q", 3, "a")]
+    assert drawn(*tree, ahead="b") == ["o q", "| o b", "|/", "o a"]

@@ -13,13 +13,16 @@ from palaver.core.rows import ChildRow
 
 from ..command import Call, command, session_argument
 from ..ui.format import count, short
-from ..ui.graph import TURN, draw
+from ..ui.graph import BEGINNING, TURN, draw, is_queued
 from ..ui.pager import paged
 from ..ui.screen import Screen
 from ..ui.tree_nodes import Nodes
 
-_MARKS = {"head": "*", "path": TURN, "branch": TURN, "stray": "x", "open": "+", "waiting": "?"}
-_STYLES = {"head": "bold green", "path": "", "branch": "dim", "stray": "dim", "open": "yellow", "waiting": "yellow"}
+_MARKS = {"head": "*", "path": TURN, "branch": TURN, "stray": "x", "open": "+", "waiting": "?", "queued": "q"}
+_STYLES = {
+    **{"head": "bold green", "path": "", "branch": "dim", "stray": "dim"},
+    **dict.fromkeys(("open", "waiting", "queued"), "yellow"),
+}
 _NARROW = 60  # columns below which digests and labels are left out
 _NAME = 24  # columns for the title of a session whose head stands on a turn
 
@@ -42,17 +45,19 @@ def tree(call: Call, session: str) -> None:
     """Draw the tree of a session's turns.
 
     * is the head, o a turn, x a stray (it lost a race; fork --at rescues it), + is open, ? waits for an answer.
-    Heads are named in parentheses: this session's, and those of forks. Below a turn are the sub-agents it sent. Turns
-    that are not on the path are dimmed."""
+    q is a queued message: it comes after the head, or after the turn that is open there; the lowest is the first in
+    line. Heads are named in parentheses: this session's, and those of forks. Below a turn are the sub-agents it sent.
+    Turns that are not on the path are dimmed."""
     store, found = call.session(session, readonly=True)
     nodes = Nodes(store, found)
     if call.json:
         call.screen.json({"session": found.id, "head": nodes.head, "turns": [nodes.json(t) for t in nodes.turns]})
         return
     with paged(call.screen) as screen:
-        for row in draw(nodes.turns):
+        for row in draw(nodes.in_line(), nodes.ahead()):
             if row.turn is None:
-                screen.line((row.graph, "dim"))
+                is_head = row.graph == BEGINNING and nodes.head is None
+                screen.line((row.graph, "dim"), (" (head)" if is_head else "", "bold"))
                 continue
             _print(screen, row.graph, row.turn, nodes)
             for agent in nodes.agents(row.turn.id):
@@ -65,16 +70,17 @@ def tree(call: Call, session: str) -> None:
 
 
 def _print(screen: Screen, graph: str, turn: TurnInfo, nodes: Nodes) -> None:
-    mark = nodes.mark(turn)
+    mark = "queued" if is_queued(turn) else nodes.mark(turn)
     narrow = 0 < screen.width < _NARROW
     digest = turn.digest.hex()[:7] if turn.digest else "-------"
-    status = f" ({turn.status})" if turn.status != "completed" else ""
+    status = "queued" if is_queued(turn) else turn.status
+    state = f" ({screen.sanitized(status)})" if status != "completed" else ""
     said, of = nodes.words(turn)
     heads = ", ".join(_heads(screen, turn, nodes, narrow=narrow))
     screen.line(
         graph.replace(TURN, _MARKS[mark]),
         (f" {screen.sanitized(short(turn.id))}", "yellow"),
-        (("" if narrow else f" {digest}") + screen.sanitized(status), "dim"),
+        (("" if narrow else f" {digest}") + state, "dim"),
         (f" ({heads})" if heads else "", "bold"),
         (f" {of}:" if of and not narrow else "", "dim"),
         (f" {screen.sanitized(said)}" if said else "", _STYLES[mark]),

@@ -8,6 +8,7 @@ from typing import Any
 from palaver import SessionInfo, TurnInfo
 from palaver.model import USAGE_KEYS
 
+from . import sanitize
 from .blocks import Labelled
 from .format import count, dollars
 from .outline import outline
@@ -16,6 +17,8 @@ from .wrap import in_lines
 
 PromptText = Callable[[str], str | None]
 _DIGEST = 12  # characters by which a system prompt is known
+_AROUND = 3  # columns that a model's name leaves in its line: the margin, and a comma
+_LEAST = 24  # columns below which it has a line by itself
 
 
 def model_id(model: object) -> str:
@@ -72,17 +75,19 @@ def print_ending(screen: Screen, turn: TurnInfo) -> None:
 
 def turn_blocks(screen: Screen, turn: TurnInfo, prompt: PromptText, *, detail: bool = False) -> Iterator[Labelled]:
     """How it ended, what it used, what was in force. `detail`: tokens by kind, rules, the whole prompt."""
-    for label, text in _facts(turn, prompt, detail):
+    for label, text in _facts(screen, turn, prompt, detail):
         if text:
             style = "red" if label in ("error:", "aborted:") else "dim"
             yield Labelled(label, screen.sanitized(text, lines=True), style, words="" if style == "red" else "dim")
 
 
-def _facts(turn: TurnInfo, prompt: PromptText, detail: bool) -> Iterator[tuple[str, str]]:
+def _facts(screen: Screen, turn: TurnInfo, prompt: PromptText, detail: bool) -> Iterator[tuple[str, str]]:
     finish = f"finish {turn.finish}" if turn.finish else ""
     told = detail or turn.error or turn.abort_reason or turn.status == "completed"
     status = "" if told else turn.status
-    yield "", ", ".join(filter(None, [status, turn.agent or "", model_name(turn.model), *_used([turn]), finish]))
+    begin = [*filter(None, [status, turn.agent])]
+    model = model_name(turn.model) if detail else _short_model(screen, turn.model, begin)
+    yield "", ", ".join(filter(None, [*begin, model, *_used([turn]), finish]))
     if detail:
         yield "tokens:", _kinds(turn)
     if turn.error:
@@ -95,6 +100,16 @@ def _facts(turn: TurnInfo, prompt: PromptText, detail: bool) -> Iterator[tuple[s
         yield "granted:", "\n".join(map(_rule, turn.permissions_granted))
     yield "used:", ", ".join(map(str, turn.permissions_used))
     yield "unknown:", _unknown(turn, detail)
+
+
+def _short_model(screen: Screen, model: object, before: list[str]) -> str:
+    """On a terminal no longer than what has room in its line; a pipe gets everything."""
+    name = model_name(model)
+    if not screen.width:
+        return name
+    line = screen.width - _AROUND
+    room = line - sanitize.width(screen.sanitized("".join(f"{one}, " for one in before)))
+    return sanitize.shorten_inside(screen.sanitized(name), room if room >= _LEAST else line, screen.dots)
 
 
 def _error(turn: TurnInfo) -> str:

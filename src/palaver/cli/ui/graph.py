@@ -1,7 +1,8 @@
 """Turns as a graph, newest first, drawn as `git log --graph` draws commits.
 
 A column goes down from each tip to its root; where two tips grow from one turn, the right column joins the left. Turns
-that are all the first of their session (an answer that was generated again) join in a dot: the beginning.
+that are all the first of their session (an answer that was generated again) join in a dot: the beginning. A queued
+message has no parent yet; it is still to come, so it is above all turns, in a column down to what it will come after.
 """
 
 from __future__ import annotations
@@ -12,7 +13,7 @@ from typing import NamedTuple
 from palaver import TurnInfo
 
 TURN = "o"
-_BEGINNING = "."
+BEGINNING = "."
 
 
 class Row(NamedTuple):
@@ -23,23 +24,39 @@ class Row(NamedTuple):
     below: str = ""
 
 
-def draw(turns: list[TurnInfo]) -> Iterator[Row]:
-    """Lines from the newest turn to the beginning."""
-    roots = [turn for turn in turns if turn.parent_id is None and turn.status != "pending"]
-    end = _BEGINNING if len(roots) > 1 else None
+def draw(turns: list[TurnInfo], ahead: str | None = None) -> Iterator[Row]:
+    """Lines from the newest turn to the beginning. What is queued, first come first, comes after the turn `ahead`."""
+    queued = [turn for turn in turns if _is_placeless(turn)]
+    begun = [turn for turn in turns if not _is_placeless(turn)]
+    parents = {turn.id: turn.parent_id for turn in begun} | _in_line(queued, ahead)
+    end = BEGINNING if list(parents.values()).count(None) > 1 else None
     columns: list[str | None] = []  # the turn that each column goes down to
-    for turn in _newest_first(turns):
+    for turn in [*reversed(queued), *_newest_first(begun)]:
         at = _column_of(columns, turn.id)
         yield from _joined(columns, at)
         graph = " ".join(TURN if place == at else "|" for place in range(len(columns)))
-        columns[at] = turn.parent_id or (end if turn.status != "pending" else None)
+        columns[at] = parents[turn.id] or end
         yield Row(graph, turn, " ".join("|" if goes_on else " " for goes_on in columns))
         if columns[at] is None:
             yield from [Row(_close(len(columns), at))] if at < len(columns) - 1 else []
             del columns[at]
     if end:
-        yield from _joined(columns, 0)
+        yield from _joined(columns, columns.index(end))
         yield Row(end)
+
+
+def is_queued(turn: TurnInfo) -> bool:
+    return turn.status == "pending"
+
+
+def _is_placeless(turn: TurnInfo) -> bool:
+    return is_queued(turn) and turn.parent_id is None
+
+
+def _in_line(queued: list[TurnInfo], ahead: str | None) -> dict[str, str | None]:
+    """What each queued message will come after: the first after `ahead`, every other after the one before it."""
+    before = [ahead, *(turn.id for turn in queued)]
+    return {turn.id: parent for turn, parent in zip(queued, before, strict=False)}
 
 
 def _column_of(columns: list[str | None], turn_id: str) -> int:

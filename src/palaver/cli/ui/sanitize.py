@@ -91,6 +91,15 @@ def shorten(text: str, columns: int, dots: str = "…") -> str:
     return kept.rstrip() + dots
 
 
+def shorten_inside(text: str, columns: int, dots: str = "…") -> str:
+    """The text cut to fit, with dots in its middle: for names, of which both ends tell something."""
+    if width(text) <= columns or columns <= len(dots):
+        return shorten(text, columns, dots)
+    begin, _ = split(text, (columns - len(dots) + 1) // 2)
+    end, _ = split(text[::-1], columns - len(dots) - width(begin))
+    return begin + dots + end[::-1]
+
+
 def split(text: str, columns: int) -> tuple[str, str]:
     """What of the text fits into so many columns, and the rest."""
     used = 0

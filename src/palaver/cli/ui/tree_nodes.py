@@ -12,6 +12,7 @@ from palaver.core.rows import ChildRow
 
 from ..values import turn_json
 from . import words
+from .graph import is_queued
 
 
 class Nodes:
@@ -44,6 +45,21 @@ class Nodes:
             "heads": heads + [other.session_id for other in self.others(turn)],
             "agents": [agent.session_id for agent in self.agents(turn.id)],
         }
+
+    # ------------------------------------------------------------ what is queued
+
+    def in_line(self) -> list[TurnInfo]:
+        """The turns, those that hold a queued message in the order they will be claimed."""
+        if not any(map(is_queued, self.turns)):
+            return self.turns
+        place = {queued.turn_id: number for number, queued in enumerate(self._session.queue())}
+        return sorted(self.turns, key=lambda turn: place.get(turn.id, -1))
+
+    def ahead(self) -> str | None:
+        """What a queued message will come after: the turn that is open on the head, if it is one; else the head."""
+        revision = self._session.info.revision
+        is_next = [turn.id for turn in self.turns if turn.sealed_at is None and turn.base_revision == revision]
+        return is_next[0] if len(is_next) == 1 else self.head
 
     # ------------------------------------------------------------ words
 
