@@ -6,6 +6,8 @@ BIN := $(VENV)/bin
 PIP := $(BIN)/python -m pip --disable-pip-version-check --quiet
 JOBS ?= 3
 PYTEST := $(BIN)/python -m pytest -n $(JOBS) --dist loadgroup
+# In a fresh checkout one process compiles the tests, which otherwise each of those that run them would do.
+COMPILED := [ -d tests/__pycache__ ] || $(BIN)/python -m pytest --collect-only -q >/dev/null
 
 # The tests and, at the same time, the checks, whose words come when the tests are over. It fails if either fails.
 define beside_checks
@@ -24,10 +26,10 @@ run: $(VENV)/installed
 	@$(BIN)/palaver demo
 
 test: $(VENV)/dev
-	@$(call beside_checks,$(PYTEST))
+	@$(call beside_checks,$(COMPILED); $(PYTEST))
 
 test-long: $(VENV)/dev
-	@$(call beside_checks,$(PYTEST) -m "long or not long")
+	@$(call beside_checks,$(COMPILED); $(PYTEST) -m "long or not long")
 
 check: $(VENV)/dev
 	$(BIN)/ruff check .

@@ -3,7 +3,9 @@
 from __future__ import annotations
 
 import gc
+import itertools
 import os
+import re
 import shutil
 import sys
 from collections.abc import Iterator
@@ -21,6 +23,7 @@ from .postgres.shared import RUN, folder_of_this_run, wait_for_the_end
 
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are started: each would compile everything
 sys.dont_write_bytecode = False  # and each worker, at every run, all the tests
+_NUMBERS = itertools.count()
 
 
 @pytest.hookimpl(tryfirst=True)
@@ -48,8 +51,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
 
 
-def pytest_collection_finish() -> None:
+def pytest_collection() -> None:
     """Thousands of tests are there for good: whoever collects garbage need not look at them again and again."""
+    gc.disable()
+
+
+def pytest_collection_finish() -> None:
+    gc.enable()
     gc.collect()
     gc.freeze()
 
@@ -71,13 +79,17 @@ def pytest_runtest_protocol(item: pytest.Item) -> Iterator[None]:
 
 
 @pytest.fixture
-def tmp_path(request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[Path]:
-    """In memory, unless the test is about the disk."""
-    if request.node.get_closest_marker("on_disk") is None:
-        yield tmp_path
+def tmp_path(request: pytest.FixtureRequest, tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """In memory, unless the test is about the disk. It stays if the test fails, as pytest's does, which costs more."""
+    if request.node.get_closest_marker("on_disk") is not None:
+        with TemporaryDirectory(prefix="palaver-test-", ignore_cleanup_errors=True) as folder:
+            yield Path(folder)
         return
-    with TemporaryDirectory(prefix="palaver-test-", ignore_cleanup_errors=True) as folder:
-        yield Path(folder)
+    name, failed = re.sub(r"\W", "_", request.node.name)[:30], request.session.testsfailed
+    made = tmp_path_factory.mktemp(f"{name}{next(_NUMBERS)}", numbered=False)
+    yield made
+    if request.session.testsfailed == failed:
+        shutil.rmtree(made, ignore_errors=True)
 
 
 @pytest.fixture

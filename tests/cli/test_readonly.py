@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import shutil
 import sqlite3
 import subprocess
 import sys
@@ -51,13 +52,19 @@ LOOKING = [
 ]
 
 
-@pytest.fixture
-def left(tmp_path: Path) -> Cli:
-    """A store whose writer was killed: a log, and an open turn."""
-    folder = tmp_path / "store"
-    folder.mkdir(mode=0o700)
+@pytest.fixture(scope="module")
+def killed(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The folder of a store whose writer was killed: a log, and an open turn."""
+    folder = tmp_path_factory.mktemp("killed")
     palaver.open(folder / "talks.db").close()
     assert subprocess.run([sys.executable, "-c", KILLED, str(folder / "talks.db")], timeout=60).returncode == 9
+    return folder
+
+
+@pytest.fixture
+def left(tmp_path: Path, killed: Path) -> Cli:
+    """A copy of it."""
+    folder = shutil.copytree(killed, tmp_path / "store")
     return Cli(tmp_path, folder / "talks.db", NO_COLOR="1")
 
 

@@ -332,7 +332,7 @@ def test_a_writer_whose_owner_file_is_gone_is_fenced_off(other: Start, tmp_path:
     """It was stopped: a writer that runs makes its file again within a second."""
     writer, session, turn = streaming(other)
     writer.send(signal.SIGSTOP)
-    os.waitid(os.P_PID, writer.pid, os.WSTOPPED | os.WNOWAIT)
+    writer.wait_until_stopped()
     [sign] = owner_files(tmp_path)
     (tmp_path / "s.db-owners" / sign).unlink()
     assert other()("statuses", session) == {turn: "streaming"}

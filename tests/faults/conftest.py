@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import os
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,7 +11,6 @@ import pytest
 from ..crash.conftest import Other as Obedient
 from ..tools.places import fast  # noqa: F401  a fixture
 from ..tools.puppet import starting
-from ..tools.waiting import until
 
 
 class Other(Obedient):
@@ -20,10 +18,6 @@ class Other(Obedient):
 
     def __init__(self, path: Path, **options: Any) -> None:
         super().__init__(path, "tests.faults.puppet", **options)
-
-    def stopped(self) -> None:
-        """Wait until the process was stopped by a signal."""
-        until(lambda: os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOHANG | os.WNOWAIT) is not None)
 
     def ended(self) -> int:
         """How the process ended, by itself."""

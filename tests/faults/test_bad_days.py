@@ -36,7 +36,7 @@ def stop_inside_a_write(writer: Other, *command: Any) -> None:
     """Stopped, it holds every lock that a write holds."""
     writer("arm", {"kind": "write", "at": 1, "send": STOP})
     writer.ask(*command)
-    writer.stopped()
+    writer.wait_until_stopped()
 
 
 # ---------------------------------------------------------------- stopped
@@ -76,7 +76,7 @@ def test_a_writer_stopped_in_line_does_not_hold_up_those_behind_it(other: Start)
     stop_inside_a_write(holder, "say", turn, "two ")
     second.ask("commit", session, "second")
     second.send(signal.SIGSTOP)
-    second.stopped()
+    second.wait_until_stopped()
     third.ask("commit", session, "third")
     holder.send(signal.SIGCONT)
     holder.answer()
@@ -345,7 +345,7 @@ def test_without_the_owners_folder_a_stream_that_others_ended_is_told_so_and_the
     """It was stopped, and so could not make its sign of life again."""
     writer, session, turn = streaming(other)
     writer.send(signal.SIGSTOP)
-    writer.stopped()
+    writer.wait_until_stopped()
     shutil.rmtree(fast / "s.db-owners")
     assert other()("statuses", session) == {turn: "streaming"}
     age_notes(fast)

@@ -61,13 +61,17 @@ MODULES = {
 def imports(name: str, source: str, *, is_package: bool = False) -> Iterator[str]:
     """The modules of ours that a file imports when it runs (for types only: left out), by their full names."""
     tree = ast.parse(source)
-    for block in [n for n in ast.walk(tree) if isinstance(n, ast.If) and ast.unparse(n.test) == "TYPE_CHECKING"]:
+    for block in [n for n in ast.walk(tree) if isinstance(n, ast.If) and is_for_types(n.test)]:
         block.body = []
     for node in ast.walk(tree):
         if isinstance(node, ast.ImportFrom):
             yield from imported(name, node, is_package)
         elif isinstance(node, ast.Import):
             yield from (a.name.partition(".")[2] or "__init__" for a in node.names if a.name.split(".")[0] == "palaver")
+
+
+def is_for_types(test: ast.expr) -> bool:
+    return isinstance(test, ast.Name) and test.id == "TYPE_CHECKING"
 
 
 def imported(name: str, node: ast.ImportFrom, is_package: bool) -> Iterator[str]:

@@ -104,7 +104,7 @@ def waits_behind_a_stopped_process(path: str, monkeypatch: pytest.MonkeyPatch) -
         session = store.sessions.create("a")
         with somebody_at_the_front(path) as process:
             process.send(signal.SIGSTOP)
-            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            process.wait_until_stopped()
             monkeypatch.setattr(writers_line.Waiter, "came", counted)
             monkeypatch.setattr(writers_line, "_SLICE", 0.0)
             for number in range(20):
@@ -134,7 +134,7 @@ def test_when_the_stopped_one_goes_on_the_line_is_a_line_again(path: str, monkey
         session = store.sessions.create("a")
         with somebody_at_the_front(path) as process:
             process.send(signal.SIGSTOP)
-            os.waitid(os.P_PID, process.pid, os.WSTOPPED | os.WNOWAIT)
+            process.wait_until_stopped()
             session.commit("passing")
 
         def is_in_line() -> bool:

@@ -3,7 +3,8 @@
 A puppet is a module of jobs, `python -m tests.load.jobs`. Its job and the options are the first line of its standard
 input; from then on both ends speak lines of JSON. A job says what happened (`say`), waits for a word (`ready`, `heard`)
 or carries out one command after the other (`obey`); what it returns is its last word. A bug that a test names is
-planted before the job begins. `Puppet` is the test's end of it: no process outlives its block.
+planted before the job begins. `Puppet` is the test's end of it: no process outlives its block. Most are forks of a
+process that has loaded the library (`warm`).
 """
 
 from __future__ import annotations
@@ -21,10 +22,12 @@ from pathlib import Path
 from typing import Any, NoReturn, Self
 
 from . import planting
+from .warm import Forked, Job
 
 ROOT = Path(__file__).parents[2]
 PATIENCE = 120.0  # seconds after which something hangs
 LONG = 1_800.0  # the same for one that has much to do
+COLD = {"judge", "write_a_large_output", "stream_many_parts"}  # without the library; how much memory it takes
 Report = dict[str, Any]
 
 
@@ -34,8 +37,10 @@ Report = dict[str, Any]
 class Process:
     """A process that reads lines and writes lines; over when its block is."""
 
-    def __init__(self, command: Sequence[str], env: dict[str, str] | None = None, patience: float = PATIENCE) -> None:
-        self._process = subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+    def __init__(
+        self, command: Sequence[str] | Job, env: dict[str, str] | None = None, patience: float = PATIENCE
+    ) -> None:
+        self._process = Forked(command) if isinstance(command, dict) else _started(command, env)
         assert self._process.stdin is not None and self._process.stdout is not None
         self._in, self._out = self._process.stdin, self._process.stdout.fileno()
         self._rest = b""
@@ -98,6 +103,13 @@ class Process:
     def send(self, what: signal.Signals) -> None:
         self._process.send_signal(what)
 
+    def wait_until_stopped(self) -> None:
+        """By a signal."""
+        if isinstance(self._process, Forked):
+            self._process.wait_until_stopped()
+        else:
+            os.waitid(os.P_PID, self.pid, os.WSTOPPED | os.WNOWAIT)
+
     def kill(self) -> list[Any]:
         """kill -9, now; all that it said and nobody has heard yet."""
         if self._in.closed:
@@ -134,11 +146,22 @@ class Process:
             self._in.close()
 
 
+def _started(command: Sequence[str], env: dict[str, str] | None) -> subprocess.Popen[bytes]:
+    return subprocess.Popen(command, cwd=ROOT, env=env, stdin=subprocess.PIPE, stdout=subprocess.PIPE)
+
+
+def _may_be_warm(env: dict[str, str] | None) -> bool:
+    return sys.platform == "linux" and env is None and planting.VARIABLE not in os.environ
+
+
 class Script(Process):
     """A process that runs a few lines of Python; `sys.argv[1:]` are the arguments."""
 
     def __init__(self, code: str, *arguments: str, env: dict[str, str] | None = None) -> None:
-        super().__init__([sys.executable, "-c", f"{_BEGIN}\n{code}", *arguments], env)
+        if _may_be_warm(env):
+            super().__init__({"code": f"import os, sys\n{code}", "arguments": arguments})
+        else:
+            super().__init__([sys.executable, "-c", f"{_BEGIN}\n{code}", *arguments], env)
 
 
 _BEGIN = "import os, sys; from tests.tools.planting import plant_from_environment; plant_from_environment()"
@@ -186,7 +209,9 @@ class Puppet(Process):
         **options: Any,
     ) -> None:
         env = env if bug is None else {**(os.environ if env is None else env), planting.VARIABLE: bug}
-        super().__init__([sys.executable, "-m", module], env, patience)
+        is_warm = _may_be_warm(env) and job not in COLD
+        command = {"module": module, "arguments": []} if is_warm else [sys.executable, "-m", module]
+        super().__init__(command, env, patience)
         with suppress(BrokenPipeError):  # it did not even come to its job: whoever listens will notice
             self.tell({"job": job, **options})
 

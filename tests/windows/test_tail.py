@@ -81,8 +81,7 @@ def test_one_that_is_dated_before_very_many_others_comes_with_its_adoption(
     store: palaver.Store, session: palaver.Session
 ) -> None:
     """Who reads all of a session sees it at once; a window does not go through all rows for it."""
-    for number in range(loose_rows.NEWEST):
-        session.commit(str(number))
+    session.commit([str(number) for number in range(loose_rows.NEWEST)])
     put_message(store.path, session.id, "long ago", at=T0)
     assert "long ago" in texts(session.messages())
     assert texts(session.messages(limit=1)) == [str(loose_rows.NEWEST - 1)]
