@@ -282,8 +282,8 @@ class SearchPage:
     begins (None at the end).
 
     `moved`: the index was written since the page before, so a ranked list may repeat or miss something. `cut`: the
-    query was longer than one may be, and its end was left out. `indexed_through`: what came after this time is not
-    indexed yet and too much to look through; None: everything was looked at. `suggestion`: what may have been meant,
+    query was longer than one may be, and its end was left out. `indexed_through`: what came into the
+    store after this time may be missing; None: everything was looked at. `suggestion`: what may have been meant,
     where nothing was found."""
 
     __slots__ = ("cut", "hits", "indexed_through", "moved", "next", "suggestion")

@@ -53,7 +53,7 @@ class _Answer(NamedTuple):
         "next": "the cursor for --after, or null at the end",
         "moved": "true: the index was written since the page before, so a hit may come twice or be missed",
         "cut": "true: the query was longer than one may be, and its end was left out",
-        "indexed_through": "what came after this time was not looked at, epoch ms; null: everything was",
+        "indexed_through": "what came in after this time may be missing, epoch ms; null: everything was looked at",
         "suggestion": "where nothing was found: a query that finds something, or null",
         "left_out": "how many hits of this page had no room within --max-tokens; next goes on with them",
     },
@@ -80,8 +80,8 @@ def search(
     """Find what was ever said.
 
     All the words, in any order: what you said, what was answered, what tools took and gave, and titles. "A phrase" in
-    quotes, OR, NOT or -word, prefix*, parentheses; and fields: role: agent: tool: file: session: before: after:
-    is:error has:file. A shell takes quotes for itself, so quote the whole: '"a phrase" -word'. A query that begins
+    quotes, OR, NOT or -word, prefix*, parentheses; and fields: role: agent: source: project: model: workspace: tool:
+    file: session: before: after: is:error has:file. A shell takes quotes for itself, so quote the whole: '"a phrase" -word'. A query that begins
     with -word goes behind `--`.
 
     Each hit has an address, SESSION@MESSAGE, which `palaver show` opens. Exit code 1 if nothing was found. Tokens are

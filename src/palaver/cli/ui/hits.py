@@ -103,8 +103,10 @@ def _notes(page: SearchPage) -> list[str]:
     if page.suggestion:
         notes.append(f"nothing found. Did you mean: {page.suggestion}?")
     if page.indexed_through is not None:
-        lacks = f"what came after {moment(page.indexed_through)}" if page.indexed_through else "next to everything"
-        notes.append(f"{lacks} is not indexed yet; `palaver reindex --missing` goes on with it")
+        since = f"what came in after {moment(page.indexed_through)}" if page.indexed_through else "next to everything"
+        notes.append(
+            f"of {since} some is not indexed yet, and may be missing; `palaver reindex --missing` goes on with it"
+        )
     if page.cut:
         notes.append("the query is longer than one may be; its end was left out")
     if page.moved:
