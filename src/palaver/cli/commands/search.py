@@ -81,8 +81,8 @@ def search(
 
     All the words, in any order: what you said, what was answered, what tools took and gave, and titles. "A phrase" in
     quotes, OR, NOT or -word, prefix*, parentheses; and fields: role: agent: source: project: model: workspace: tool:
-    file: session: before: after: is:error has:file. A shell takes quotes for itself, so quote the whole: '"a phrase" -word'. A query that begins
-    with -word goes behind `--`.
+    file: session: before: after: is:error has:file. A shell takes quotes for itself, so quote the whole:
+    '"a phrase" -word'. A query that begins with -word goes behind `--`.
 
     Each hit has an address, SESSION@MESSAGE, which `palaver show` opens. Exit code 1 if nothing was found. Tokens are
     counted as four characters each."""
