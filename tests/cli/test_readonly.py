@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import shutil
 import sqlite3
 import subprocess
@@ -114,12 +115,15 @@ def test_verify_fix_still_writes(left: Cli) -> None:
     assert left.json("verify", "--fix")["fixed"] == 1
 
 
+AGE = re.compile(r"(?<= )(?:now|\d+[smhd])(?= )")  # which goes on
+
+
 @pytest.mark.parametrize("command", LOOKING, ids=" ".join)
 def test_every_command_that_looks_works_on_a_readonly_file_system(left: Cli, command: tuple[str, ...]) -> None:
     os.unlink(left.home / "store" / "talks.db-shm")
     done = on_a_readonly_mount(left, *command)
     assert done.code == 0, done.err
-    assert left(*command).out == done.out
+    assert AGE.sub("AGE", left(*command).out) == AGE.sub("AGE", done.out)
     assert "is read from a private copy" in done.err and done.err.count("\n") == 1
 
 

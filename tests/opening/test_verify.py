@@ -291,6 +291,7 @@ def steps_to_verify(path: str, turns: int, forks: int) -> int:
             session.commit(f"message {number}")
         for _ in range(forks):
             session.fork()
+        store.reindex(only_missing=True)
     with steps() as taken, palaver.open(path) as store:
         taken.clear()
         assert store.verify() == []
