@@ -48,7 +48,7 @@ NOW = 1_700_000_000_000
         ("foo*", "foo*"),
         ('"foo ba"*', '"foo ba*"'),
         ("FOO", "foo"),
-        ("OR", ""),
+        ("OR", "or"),
     ],
 )
 def test_words_phrases_and_operators(typed: str, expected: str) -> None:

@@ -11,7 +11,8 @@ group or beside an OR it is a leaf of the tree, which the engine answers for eac
 Anything else is a term, with its separators: `C++`, `src/main.py`, `foo(bar)`, `--help`, `https://…`, `no_field:x`. So
 * a parenthesis is one at the beginning of a term, or where it closes such a one;
 * a dash excludes at the beginning of a term (but `--x`, `->` and `-=` are terms);
-* a quote without a partner is nothing, and so are an operator with nothing to work on and a lone dash.
+* a quote without a partner is nothing, and so are an operator with nothing to work on and a lone dash; a query of
+  operators alone is one of words.
 
 Limits: 256 terms and fields, 4,096 characters of a term (the rest is left out, `Query.cut`); parentheses deeper than 32
 are read as if they were not there.
@@ -45,7 +46,15 @@ def parse(typed: str, *, now: int) -> Query:
     """The query that a person typed; `now` (ms) is what `7d` counts from."""
     reader = _Reader(typed, now)
     reader.run()
-    return _with_filters(reader.finish(), reader.cut)
+    return _with_filters(reader.finish() or _only_operators(typed), reader.cut)
+
+
+def _only_operators(typed: str) -> Node | None:
+    """Where there is nothing for them to work on, they are words."""
+    words = typed.split()[:MOST_TERMS]
+    if not all(word in ("AND", "OR", "NOT") for word in words):
+        return None
+    return _join(And, [found for word in words if (found := term(word))])
 
 
 def _with_filters(tree: Node | None, cut: bool) -> Query:
