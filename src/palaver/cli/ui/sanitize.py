@@ -7,7 +7,6 @@ everything else that is invisible or acts as \\u{202e}. What the terminal's enco
 
 from __future__ import annotations
 
-import re
 import unicodedata
 
 _ACTING = frozenset(("Cc", "Cf", "Zl", "Zp", "Cs"))
@@ -17,14 +16,13 @@ _BLANK = frozenset(  # printable by name, yet nothing to see; many are variation
 )
 _OF_EMOJI = "\ufe0e\ufe0f"  # selectors that say how the emoji before them looks
 _JOINER = "\u200d"  # makes one emoji of two; elsewhere it is nothing to see
-_EMOJI = re.compile("[0-9#*\u203c\u2049\u2139\u3030\U0001f3fb-\U0001f3ff]")  # besides symbols
-_BLANKS = re.compile("[" + "".join(sorted(_BLANK)) + "]")
+_EMOJI = "0123456789#*\u203c\u2049\u2139\u3030\U0001f3fb\U0001f3fc\U0001f3fd\U0001f3fe\U0001f3ff"  # besides symbols
 _CUT = 2  # columns that wide characters take
 
 
 def visible(text: str, *, lines: bool = False, encoding: str = "utf-8") -> str:
     """The text with nothing left in it that acts on a terminal. `lines`: newlines and tabs stay."""
-    if not (text.isprintable() and _BLANKS.search(text) is None):
+    if not (text.isprintable() and (text.isascii() or _BLANK.isdisjoint(text))):
         kept = "\n\t" if lines else ""
         pictures = encoding == "utf-8"
         seen = zip("\n" + text, text, text[1:] + "\n", strict=False)  # the first is longer by one
@@ -35,7 +33,7 @@ def visible(text: str, *, lines: bool = False, encoding: str = "utf-8") -> str:
 def _acts(character: str, before: str, after: str) -> bool:
     if character == _JOINER and _is_of_emoji(before) and unicodedata.category(after) == "So":
         return False
-    if character in _OF_EMOJI and (unicodedata.category(before) in ("So", "Sm") or _EMOJI.match(before)):
+    if character in _OF_EMOJI and (unicodedata.category(before) in ("So", "Sm") or before in _EMOJI):
         return False
     return character in _BLANK or unicodedata.category(character) in _ACTING
 
