@@ -15,6 +15,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import palaver
+from palaver import jobs
 from palaver.base import ids
 from palaver.base.clock import now_ms
 
@@ -24,6 +25,8 @@ from .postgres.shared import RUN, folder_of_this_run, wait_for_the_end
 os.environ.pop("PYTHONDONTWRITEBYTECODE", None)  # hundreds of processes are started: each would compile everything
 sys.dont_write_bytecode = False  # and each worker, at every run, all the tests
 _NUMBERS = itertools.count()
+# A slow machine would meet it in the middle of a test, a quick one would not. tests/search and other processes have it.
+jobs.Index._AFTER = 3_600.0
 
 
 @pytest.hookimpl(tryfirst=True)

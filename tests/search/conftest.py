@@ -21,3 +21,8 @@ def any_store(request: pytest.FixtureRequest) -> Iterator[palaver.Store]:
     dsn, space = request.getfixturevalue("ready_space")
     with palaver.open(dsn, space=space) as opened:
         yield opened
+
+
+@pytest.fixture(autouse=True)
+def what_is_sealed_is_indexed_soon(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(jobs.Index, "_AFTER", 1.0)
