@@ -65,12 +65,11 @@ class Fts5:
         self.can_rank = asked.match is not None
 
     def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:
-        score, number = after
         return _growing(
-            lambda at, limit: records.ranked_words.all(
-                self._tx, match=self._match, score=at[0], number=at[1], limit=limit
+            lambda score, number, limit: records.ranked_words.all(
+                self._tx, match=self._match, score=score, number=number, limit=limit
             ),
-            (score, number),
+            after,
         )
 
     def down(self, below: int) -> Iterator[list[DocumentRow]]:
@@ -97,8 +96,8 @@ class Tsvector:
         if numbers == "{}":
             return iter(())
         return _growing(
-            lambda at, limit: records.ranked_slices.all(
-                self._tx, wanted=query, numbers=numbers, score=at[0], number=at[1], limit=limit
+            lambda score, number, limit: records.ranked_slices.all(
+                self._tx, wanted=query, numbers=numbers, score=score, number=number, limit=limit
             ),
             after,
         )
@@ -143,14 +142,14 @@ def _array(numbers: frozenset[int] | list[int]) -> str:
     return "{" + ",".join(map(str, numbers)) + "}"
 
 
-def _growing(ask: Callable[[tuple[float, int], int], list[RankedRow]], after: tuple[float, int]) -> Iterator[RankedRow]:
-    size = _FIRST
+def _growing(ask: Callable[[float, int, int], list[RankedRow]], after: tuple[float, int]) -> Iterator[RankedRow]:
+    (score, number), size = after, _FIRST
     while True:
-        page = ask(after, size)
+        page = ask(score, number, size)
         yield from page
         if len(page) < size:
             return
-        after, size = (page[-1].score, page[-1].number), min(size * 8, 50_000)
+        score, number, size = page[-1].score, page[-1].number, min(size * 8, 50_000)
 
 
 def _pages(ask: Callable[[int, int], list[DocumentRow]], below: int) -> Iterator[list[DocumentRow]]:

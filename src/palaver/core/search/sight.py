@@ -35,7 +35,7 @@ class Session:
     """What a search needs of a session, each fact read when it is asked for."""
 
     def __init__(self, tx: Tx, row: SessionRow) -> None:
-        self._tx, self._row = tx, row
+        self._tx = tx
         self.id, self.agent, self.workspace = (
             row.id,
             damage.as_text(row.agent),
