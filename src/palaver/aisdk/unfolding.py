@@ -42,8 +42,8 @@ def _of_part(part: Any, place: int) -> Iterator[Chunk]:
 
 
 def _text(part: Part, place: int) -> Iterator[Chunk]:
-    _refuse_others(part, {"type", "text", "state", "providerMetadata"})
-    kind, name = part["type"], f"{part['type']}-{place}"
+    _refuse_others(part, {"type", "id", "text", "state", "providerMetadata"})
+    kind, name = part["type"], part.get("id", f"{part['type']}-{place}")
     about = {"providerMetadata": part["providerMetadata"]} if "providerMetadata" in part else {}
     yield {"type": f"{kind}-start", "id": name, **about}
     if part.get("text"):
@@ -68,9 +68,7 @@ _RULES: dict[str, Callable[[Part, int], Iterator[Chunk]]] = {
     "step-start": _step,
     "file": lambda part, _: _plain(part, "url", "mediaType", "providerMetadata"),
     "source-url": lambda part, _: _plain(part, "sourceId", "url", "title", "providerMetadata"),
-    "source-document": lambda part, _: _plain(
-        part, "sourceId", "mediaType", "title", "filename", "providerMetadata"
-    ),
+    "source-document": lambda part, _: _plain(part, "sourceId", "mediaType", "title", "filename", "providerMetadata"),
 }
 
 
@@ -107,4 +105,5 @@ def _refuse_others(part: Part, known: set[str]) -> None:
     """What no chunk says would be lost without a sign."""
     for key in part:
         if key not in known:
-            raise BadValue(f"no chunk says `{key!s:.40}` of a part {part['type']!r:.40}; a turn that waits cannot have it")
+            where = f"`{key!s:.40}` of a part {part['type']!r:.40}"
+            raise BadValue(f"no chunk says {where}; a turn that waits cannot have it")

@@ -1,7 +1,7 @@
 """A turn that comes whole but for the answers to its tool calls: written in one transaction, and left waiting for them.
 
-Its chunks are written with it, so whoever resumes the turn finds it as if it had been streamed. Nobody owns it: recovery
-leaves it alone, and `answer` puts the results in.
+Its chunks are written with it, so whoever resumes the turn finds it as if it had been streamed. Nobody owns it:
+recovery leaves it alone, and `answer` puts the results in.
 """
 
 from __future__ import annotations
@@ -58,9 +58,7 @@ def _opened(part: Any) -> Any:
     return chunks.open_values(part) if isinstance(part, bytes | exact_json.Raw) else part
 
 
-def commit(
-    tx: Tx, runtime: Runtime, session_id: str, given: UnansweredTurn, *, carefully: bool = False
-) -> OpenTurn:
+def commit(tx: Tx, runtime: Runtime, session_id: str, given: UnansweredTurn, *, carefully: bool = False) -> OpenTurn:
     turn = begin.begin(tx, runtime, session_id, given.new, carefully=carefully)
     for chunk, _ in given.items:
         turn.fold.apply(chunk)

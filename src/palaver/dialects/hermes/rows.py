@@ -24,16 +24,18 @@ from ...model import ROLES
 Row = dict[str, Any]
 Part = dict[str, Any]
 
+# fmt: off
 SESSION_COLUMNS = (
-    "id source user_id model model_config system_prompt parent_session_id started_at ended_at end_reason message_count "
-    "tool_call_count input_tokens output_tokens cache_read_tokens cache_write_tokens reasoning_tokens billing_provider "
-    "billing_base_url billing_mode estimated_cost_usd actual_cost_usd cost_status cost_source pricing_version title"
-).split()
+    "id", "source", "user_id", "model", "model_config", "system_prompt", "parent_session_id", "started_at", "ended_at",
+    "end_reason", "message_count", "tool_call_count", "input_tokens", "output_tokens", "cache_read_tokens",
+    "cache_write_tokens", "reasoning_tokens", "billing_provider", "billing_base_url", "billing_mode",
+    "estimated_cost_usd", "actual_cost_usd", "cost_status", "cost_source", "pricing_version", "title",
+)
 MESSAGE_COLUMNS = (
-    "id session_id role content tool_call_id tool_calls tool_name timestamp token_count finish_reason reasoning "
-    "reasoning_details codex_reasoning_items"
-).split()
-SAID = tuple(name for name in MESSAGE_COLUMNS if name not in ("id", "session_id", "timestamp"))
+    "id", "session_id", "role", "content", "tool_call_id", "tool_calls", "tool_name", "timestamp", "token_count",
+    "finish_reason", "reasoning", "reasoning_details", "codex_reasoning_items",
+)
+# fmt: on
 
 STRUCTURED = "\x00json:"  # what Hermes writes before content that is a list or an object
 _OURS = "hermes"
@@ -70,7 +72,7 @@ def result_of(row: Mapping[str, Any], call: Mapping[str, Any]) -> tuple[Any, dic
     return output, {_OURS: left} if left else None
 
 
-def open_calls(message: Mapping[str, Any]) -> bool:
+def has_calls(message: Mapping[str, Any]) -> bool:
     return any(is_tool(part["type"]) for part in message["parts"])
 
 
@@ -134,9 +136,8 @@ def _call_part(call: Any, place: int, taken: set[str]) -> Part:
     about = call if isinstance(call, dict) else {}
     function = about.get("function")
     function = function if isinstance(function, dict) else {}
-    name, call_id = function.get("name"), about.get("id")
-    if not _is_name(call_id) or call_id in taken:
-        call_id = f"call-{place}"
+    name, known = function.get("name"), about.get("id")
+    call_id = known if isinstance(known, str) and _is_name(known) and known not in taken else f"call-{place}"
     taken.add(call_id)
     given = function.get("arguments")
     text = _raw(given)
@@ -259,9 +260,8 @@ def _reasoning_of(parts: list[Part]) -> Row:
     for part in found:
         about = part.get("providerMetadata")
         kept = about.get(_OURS) if isinstance(about, dict) else None
-        for name in _DETAILS if isinstance(kept, dict) else ():
-            if name in kept:
-                row[name] = exact_json.dump(kept[name])
+        given: Mapping[str, Any] = kept if isinstance(kept, dict) else {}
+        row |= {name: exact_json.dump(given[name]) for name in _DETAILS if name in given}
     return row
 
 
