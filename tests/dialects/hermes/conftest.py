@@ -18,6 +18,7 @@ from .support import WITNESS, Clock, ours, witness
 
 __all__ = ["_spaces", "ready_space", "server"]
 EXCUSES = "schema6", "promised"
+collect_ignore = [] if WITNESS else ["test_like_the_witness.py"]
 
 
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
