@@ -13,6 +13,8 @@ from typing import Any
 
 import pytest
 
+import palaver
+
 from ...postgres.conftest import _spaces, ready_space, server
 from .support import WITNESS, Clock, ours, witness
 
@@ -24,8 +26,8 @@ collect_ignore = [] if WITNESS else ["test_like_the_witness.py"]
 def pytest_generate_tests(metafunc: pytest.Metafunc) -> None:
     if "kind" not in metafunc.fixturenames:
         return
-    kinds: list[Any] = ["file", "postgres"]
-    if WITNESS:
+    kinds: list[Any] = ["file"] if "file" in metafunc.fixturenames else ["file", "postgres"]
+    if WITNESS and "pair" not in metafunc.fixturenames:
         marks = [mark for name in EXCUSES for mark in metafunc.definition.iter_markers(name)]
         kinds.append(pytest.param("witness", marks=[pytest.mark.xfail(reason=m.args[0], strict=True) for m in marks]))
     metafunc.parametrize("kind", kinds)
@@ -50,6 +52,12 @@ def open_db(kind: str, request: pytest.FixtureRequest, tmp_path: Path) -> Iterat
     yield open_it
     for db in opened:
         db.close()
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The file that `db` is in, which then is in one."""
+    return tmp_path / "palaver.db"
 
 
 @pytest.fixture
@@ -80,3 +88,17 @@ def mine(path_of_ours: Path) -> Iterator[Any]:
 def cleaner(request: pytest.FixtureRequest) -> Any:
     """The class, for what needs no database."""
     return witness() if request.param == "witness" else ours()
+
+
+@pytest.fixture
+def pair(kind: str, db: Any, request: pytest.FixtureRequest, tmp_path: Path) -> Iterator[tuple[Any, palaver.Session]]:
+    """A `SessionDB` of ours with one session, `s`, and that session as Palaver's own verbs have it."""
+    db.create_session("s", "cli")
+    if kind == "postgres":
+        dsn, space = request.getfixturevalue("ready_space")
+        store = palaver.open(dsn, space=space)
+    else:
+        store = palaver.open(tmp_path / "palaver.db")
+    with store:
+        (info,) = store.sessions.list().sessions
+        yield db, store.sessions.get(info.id)
