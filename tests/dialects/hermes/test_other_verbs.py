@@ -63,7 +63,7 @@ def test_a_streamed_turn_with_a_tool_is_rows(pair: Pair) -> None:
     db, session = pair
     with session.turn("What is here?") as turn:
         turn.text("I will look.")
-        turn.tool("ls", {"path": "."}).result("a.txt")
+        turn.tool("ls", {"path": "."}).output("a.txt")
         turn.step()
         turn.text("One file.")
     rows = db.get_messages("s")
