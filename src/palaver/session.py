@@ -335,9 +335,21 @@ class Session:
     ) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. `usage` is what it used, as `turn.usage` takes it; `status` is how
-        it ended (completed, unless a tool call has no result)."""
+        it ended (completed, unless a tool call has no result). With status="waiting" it is not over: the tool calls of
+        its last message are open, and `resolve()` or `resume()` goes on with it."""
+        if status == "waiting":
+            return self._commit_unanswered(messages, expected, usage, cost_usd, given)
         whole = verbs.commit.WholeTurn.of(messages, expected, given)
         return self._write(verbs.commit.commit, whole.ended(status).having_used(usage, cost_usd))
+
+    def _commit_unanswered(
+        self, messages: MessagesLike, expected: int | None, usage: Any, cost_usd: Any, given: CommitKeywords
+    ) -> TurnInfo:
+        if usage is not None or cost_usd is not None:
+            raise BadValue("what a turn used is told when it goes on: resume it, and call turn.usage(…)")
+        turn = self._write(verbs.unanswered.commit, verbs.unanswered.UnansweredTurn.of(messages, expected, given))
+        with self._store.db.read() as tx:
+            return read.turns.infos(tx, [turn.id])[0]
 
     def regenerate(
         self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]
@@ -373,11 +385,15 @@ class Session:
         approved: bool | None = None,
         reason: str | None = None,
         turn_id: str | None = None,
+        provider_metadata: Mapping[str, Any] | None = None,
+        finish: bool = False,
     ) -> str:
         """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
-        it and finds the answer. The id of the turn."""
-        said = verbs.results.checked_answer(tool_call_id, output, error, approved, reason)
-        return self._write(verbs.answer.answer, arguments.text_or_none("turn_id", turn_id), said)
+        it and finds the answer. `provider_metadata` is kept beside the result, as the AI SDK's own. `finish`: the turn
+        is sealed with the last answer that it waits for. The id of the turn."""
+        said = verbs.results.checked_answer(tool_call_id, output, error, approved, reason, provider_metadata)
+        arguments.text_or_none("turn_id", turn_id)
+        return self._write(verbs.answer.answer, turn_id, said, arguments.flag("finish", finish))
 
     def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
         """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the

@@ -155,16 +155,19 @@ class Fold:
         error: str | None = None,
         approved: bool | None = None,
         reason: str | None = None,
+        provider_metadata: Any = None,
     ) -> int:
-        """What a client does by addToolOutput or addToolApprovalResponse; answers the part's index."""
+        """What a client does by addToolOutput or addToolApprovalResponse; answers the part's index. What a result is
+        told with, beside it, is the part's `resultProviderMetadata`."""
+        about = {} if provider_metadata is None else {"providerMetadata": provider_metadata}
         if (output is not MISSING) + (error is not None) + (approved is not None) != 1:
             raise BadValue("give exactly one of output, error and approved")
         if output is not MISSING:
             if self.is_denied(tool_call_id):
                 raise self._refusal(denied(tool_call_id), "tool-output-available", tool_call_id)
-            return self._on_output({"toolCallId": tool_call_id, "output": output})
+            return self._on_output({"toolCallId": tool_call_id, "output": output, **about})
         if error is not None:
-            return self._on_output_error({"toolCallId": tool_call_id, "errorText": error})
+            return self._on_output_error({"toolCallId": tool_call_id, "errorText": error, **about})
         return self._answer_approval(tool_call_id, approved, reason)
 
     def close(self, error_text: str, *, text_state: bool) -> list[int]:

@@ -10,6 +10,7 @@ from ..base.exact_json import Raw
 
 FINAL = frozenset({"output-available", "output-error", "output-denied"})  # states of a tool call that has ended
 COMPACTION = "data-compaction"
+TOOL_ROW = "data-tool-row"  # a row of a dialect that is no message: neither a model nor an AI SDK view sees it
 INTERRUPTED = "interrupted"  # the error of a tool call that ended without a result
 
 

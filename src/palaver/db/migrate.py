@@ -13,7 +13,7 @@ from ..base.clock import now_ms
 from ..errors import NotAStore, SchemaMismatch, SchemaTooNew
 from .sqlite.intruders import CONTRACT
 
-VERSION = 7
+VERSION = 8
 
 
 def is_current(connection: apsw.Connection, path: str) -> bool:

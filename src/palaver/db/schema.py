@@ -15,7 +15,7 @@ from typing import NamedTuple
 _SQL = os.path.join(os.path.dirname(__file__), "sql")
 _COMMENT = re.compile(r"--[^\n]*")
 _ENGINE = re.compile(r"^-- (sqlite|postgres):\s*$", re.MULTILINE)
-_CREATE = re.compile(r"CREATE (VIRTUAL TABLE|TABLE|INDEX|VIEW) (\w+)\s*(?:ON (\w+) )?(.*)", re.DOTALL)
+_CREATE = re.compile(r"CREATE (VIRTUAL TABLE|TABLE|INDEX|UNIQUE INDEX|VIEW) (\w+)\s*(?:ON (\w+) )?(.*)", re.DOTALL)
 _LIST = re.compile(r"\((.*)\)\s*([^()]*)$", re.DOTALL)
 _COMMA = re.compile(r",(?![^()]*\))")  # not one inside brackets
 _REFERS = re.compile(r"REFERENCES (\w+) \((\w+)\)(?: ON DELETE (\w+))?")
@@ -124,7 +124,7 @@ def _created(statement: str) -> Table | Index | View | Virtual:
     assert listed, statement
     inside, tail = listed.groups()
     items = [item.strip() for item in _COMMA.split(inside)]
-    if kind == "INDEX":
+    if kind.endswith("INDEX"):
         return Index(name, statement, table, tuple(_bare(item) for item in items), _condition(tail))
     return _table(name, statement, items)
 

@@ -13,7 +13,7 @@ import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from ..aisdk.parts import COMPACTION, FINAL, is_tool
+from ..aisdk.parts import COMPACTION, FINAL, TOOL_ROW, is_tool
 
 TOOL = "tool"  # the role of a result
 _OF_MEDIA = ("mimeType", "mediaType", "media_type")  # beside these, `data` is no text
@@ -52,11 +52,19 @@ def documents(role: str, parts: Sequence[tuple[str | None, Any]], title: str | N
     read = [(place, part_id, part) for place, (part_id, part) in enumerate(parts) if isinstance(part, Mapping)]
     own = "\n".join(filter(None, [title or "", *(own_text(part) for _, _, part in read)]))
     if own.strip():
-        yield Document(None, role, own[:LONGEST], title=len(title) if title else 0)
+        own_role = next((named for _, _, part in read if (named := _role_of_row(part))), role)
+        yield Document(None, own_role, own[:LONGEST], title=len(title) if title else 0)
     for place, part_id, part in read:
         text = result(part)
         if text and text.strip():
             yield Document(part_id, TOOL, text[:LONGEST], place)
+
+
+def _role_of_row(part: Part) -> str | None:
+    """Of a row of a dialect that is no message: what it calls itself."""
+    data = part.get("data") if part.get("type") == TOOL_ROW else None
+    role = data.get("role") if isinstance(data, Mapping) else None
+    return role if isinstance(role, str) else None
 
 
 def own_text(part: Part) -> str:
@@ -72,6 +80,8 @@ def own_text(part: Part) -> str:
         return "\n".join(filter(None, (_link(part.get(key)) for key in ("title", "filename", "url"))))
     if kind == COMPACTION and isinstance(part.get("data"), Mapping):
         return _text(part["data"].get("summary"))
+    if kind == TOOL_ROW and isinstance(part.get("data"), Mapping):
+        return "\n".join(filter(None, (_text(part["data"].get(key)) for key in ("tool_name", "content"))))
     return ""
 
 

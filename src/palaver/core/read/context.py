@@ -10,7 +10,7 @@ from typing import Any
 
 from ...aisdk import chunks
 from ...aisdk.folding import Fold
-from ...aisdk.parts import INTERRUPTED, is_open_tool
+from ...aisdk.parts import INTERRUPTED, TOOL_ROW, is_open_tool
 from ...base import exact_json
 from ...db.engine import Tx
 from ...db.queries import Q
@@ -122,7 +122,7 @@ def _presentable(message: Message, pruned: set[tuple[str, int]]) -> dict[str, An
 def _is_known(part: Any) -> bool:
     """The SDK refuses a whole transcript for one part that it does not know."""
     kind = part.get("type") if isinstance(part, dict) else None
-    if not isinstance(kind, str) or kind == damage.KIND:
+    if not isinstance(kind, str) or kind in (damage.KIND, TOOL_ROW):
         return False
     if kind == "file":
         _unwrap(part)

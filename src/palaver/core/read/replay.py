@@ -34,4 +34,4 @@ def replay(fold: Fold, events: Iterable[tuple[Any, ...]]) -> int:
 
 def resolution(data: dict[str, Any]) -> dict[str, Any]:
     """The arguments of `Fold.resolve` from a stored `resolve` event; the output keeps its bytes."""
-    return {k: v if k == "output" else exact_json.parse(v) for k, v in data.items()}
+    return {k: v if k in ("output", "provider_metadata") else exact_json.parse(v) for k, v in data.items()}

@@ -16,6 +16,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
+from ...aisdk.parts import TOOL_ROW
 from ...base import exact_json
 from ...base.exact_json import Raw
 from ...db.engine import Row, Tx
@@ -32,6 +33,7 @@ FindLoose = Callable[[Tx, str], list[LooseMessage]]
 _PartsOf = Callable[[list[str]], list[list[Any]] | None]
 _LINE, _FIELD = "\x1e", "\x1f"
 _BETWEEN = ",\n\r\t"
+_ROW = f'{{"type":"{TOOL_ROW}"'
 
 
 class Message:
@@ -86,10 +88,16 @@ class Message:
 
 
 def as_ui(messages: list[Message]) -> list[dict[str, Any]]:
+    messages = [message for message in messages if not _is_row(message)]
     parts = _decoded([",".join(message.parts) for message in messages])
     if parts is None or any(len(each) != len(m.parts) for m, each in zip(messages, parts, strict=True)):
         return [message.ui() for message in messages]
     return [_ui(m.client_id or m.id, m.role, m.metadata, each, m.id) for m, each in zip(messages, parts, strict=True)]
+
+
+def _is_row(message: Message) -> bool:
+    """A row of a dialect that is no message is in no view of the AI SDK."""
+    return len(message.parts) == 1 and message.parts[0].startswith(_ROW)
 
 
 def _ui(shown_id: str, role: str, stored: str, parts: list[Any], row_id: str) -> dict[str, Any]:
@@ -209,6 +217,7 @@ class _Joined(NamedTuple):
             for (_, ref, client_id), (role, metadata, _, _), parts in zip(
                 self.lines, self.rows, self.parts, strict=True
             )
+            if len(parts) != 1 or parts[0]["type"] != TOOL_ROW
         ]
 
     def messages(self) -> list[Message]:
@@ -350,4 +359,4 @@ def read_loose(tx: Tx, session_id: str, find: FindLoose = loose_rows.find) -> li
 
 
 def as_json(messages: list[Message]) -> Raw:
-    return Raw(("[" + ",".join(m.json() for m in messages) + "]").encode())
+    return Raw(("[" + ",".join(m.json() for m in messages if not _is_row(m)) + "]").encode())

@@ -72,17 +72,33 @@ Extra = Callable[[str], dict[str, Any]]  # what goes into the metadata of a mess
 
 def prepare(given: Any, extra: Extra | None = None) -> list[NewMessage]:
     """What `session.turn()` accepts: text, one message, or several."""
+    return [prepare_message(one, extra) for one in several(given)]
+
+
+def several(given: Any) -> Iterable[Any]:
+    """The messages one by one, as they were given."""
     if given is None:
         return []
     if isinstance(given, _ONE):
-        given = [given]
+        return [given]
     if not isinstance(given, Iterable):
         raise BadValue(f"a message is text, a dict or JSON bytes, not {type(given).__name__}")
-    return [prepare_message(one, extra) for one in given]
+    return given
 
 
 def prepare_message(given: Any, extra: Extra | None = None) -> NewMessage:
-    message = given if type(given) is dict else _as_dict(given)
+    message = as_dict(given)
+    role = role_of(message)
+    parts = [prepare_part(part) for part in parts_of(message)]
+    if not parts and role != "assistant":
+        raise BadValue(f"a {role} message needs at least one part")
+    text = metadata_of(message) or "{}"
+    client_id = client_id_of(message)
+    return NewMessage(role, _with_extra(text, extra(role)) if extra else text, parts, client_id, text)
+
+
+def role_of(message: dict[str, Any]) -> str:
+    """Of a message that has no key but those of a message."""
     if not message.keys() <= MESSAGE_KEYS:
         unknown = next(key for key in message if key not in MESSAGE_KEYS)
         raise BadValue(f"a message has no key {arguments.shown(unknown)}; put it into metadata")
@@ -91,16 +107,13 @@ def prepare_message(given: Any, extra: Extra | None = None) -> NewMessage:
         role = _plain(role)
     if role not in ROLES:
         raise BadValue(f"role is user, assistant or system, not {arguments.shown(role)}")
-    given_parts = message.get("parts")
-    if type(given_parts) is not list or "content" in message:
-        given_parts = _parts_of(message)
-    parts = [prepare_part(part) for part in given_parts]
-    if not parts and role != "assistant":
-        raise BadValue(f"a {role} message needs at least one part")
+    return str(role)
+
+
+def metadata_of(message: dict[str, Any]) -> str | None:
+    """As JSON text; None if the caller gave none."""
     about = message.get("metadata")
-    text = "{}" if about is None else metadata.as_given(about)
-    client_id = _client_id(message["id"]) if "id" in message else None
-    return NewMessage(role, _with_extra(text, extra(role)) if extra else text, parts, client_id, text)
+    return None if about is None else metadata.as_given(about)
 
 
 def prepare_part(given: Any) -> NewPart:
@@ -138,7 +151,9 @@ def _check_tool(part: dict[str, Any]) -> None:
         raise BadValue("a tool part that failed says why, in a text `errorText`; the AI SDK refuses it without")
 
 
-def _as_dict(given: Any) -> dict[str, Any]:
+def as_dict(given: Any) -> dict[str, Any]:
+    if type(given) is dict:
+        return given
     if isinstance(given, str):
         if not given:
             raise BadValue("an empty text says nothing; leave the message out, or say something")
@@ -151,7 +166,10 @@ def _as_dict(given: Any) -> dict[str, Any]:
     raise BadValue(f"a message is text, a dict or JSON bytes, not {type(given).__name__}")
 
 
-def _parts_of(message: dict[str, Any]) -> list[Any]:
+def parts_of(message: dict[str, Any]) -> list[Any]:
+    given = message.get("parts")
+    if type(given) is list and "content" not in message:
+        return given
     if "content" in message:
         if "parts" in message:
             raise BadValue("a message has `parts` or `content`, not both")
@@ -177,8 +195,11 @@ def _with_extra(text: str, extra: dict[str, Any]) -> str:
     return text
 
 
-def _client_id(given: Any) -> str | None:
-    value = _plain(given)
+def client_id_of(message: dict[str, Any]) -> str | None:
+    """What the client calls the message, if it says so."""
+    if "id" not in message:
+        return None
+    value = _plain(message["id"])
     if value is None or value == "":
         return None
     return exact_json.check_name("message id", value)

@@ -137,12 +137,14 @@ def begin(
     facts: TurnFacts,
     references: list[Entry] | None = None,
     thread: Thread | None = None,
+    status: str = "streaming",
 ) -> OpenTurn:
     """A new open turn whose parent is the head. `references` list messages that were written in other turns."""
     if thread is None:
         thread = thread_of(tx, head.turn_id)
     session_id, parent_id, revision, seq, at = head[:5]
     turn = OpenTurn(ids.mint(ids.TURN), session_id, parent_id, thread, revision, seq, facts=facts)
+    turn.status = status
     tx.defer_values(
         Q.insert_turn,
         *(
@@ -152,7 +154,7 @@ def begin(
             revision,
             seq,
             "turn",
-            "streaming",
+            status,
             owner,
             at,
             thread.depth + 1,

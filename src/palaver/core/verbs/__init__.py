@@ -28,6 +28,7 @@ __all__ = [
     "session_usage",
     "siblings",
     "stop",
+    "unanswered",
 ]
 
 TYPE_CHECKING = False
@@ -53,6 +54,7 @@ if TYPE_CHECKING:
         session_usage,
         siblings,
         stop,
+        unanswered,
     )
 else:
     _CORE, _, _ = __name__.rpartition(".")

@@ -13,7 +13,7 @@ from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import Refused, TurnNotFound, TurnSealed
-from ...keywords import TurnKeywords
+from ...keywords import CommitKeywords, TurnKeywords
 from ...model import SEALED
 from .. import counting, heads
 from ..facts import TurnFacts
@@ -34,15 +34,19 @@ class NewTurn(NamedTuple):
     messages: list[NewMessage]
     options: TurnOptions
     expected: int | None
-    owner: str = ""
+    owner: str | None = ""  # None: nobody writes it; it waits
+    status: str = "streaming"
 
     @classmethod
-    def of(cls, messages: Any, expected: Any, given: TurnKeywords) -> NewTurn:
+    def of(cls, messages: Any, expected: Any, given: TurnKeywords | CommitKeywords) -> NewTurn:
         """What a caller gave, looked at; whose turn it is, is yet to be said."""
         return cls(*options.prepared(messages, given), arguments.revision(expected))
 
     def by(self, owner: str) -> NewTurn:
-        return NewTurn(self.messages, self.options, self.expected, owner)
+        return self._replace(owner=owner)
+
+    def waiting(self) -> NewTurn:
+        return self._replace(owner=None, status="waiting")
 
 
 def begin(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn, *, carefully: bool = False) -> OpenTurn:
@@ -69,7 +73,8 @@ def _begin_carefully(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn) 
 def _begin(tx: Tx, head: Head, given: NewTurn, standing: Standing, facts: TurnFacts, thread: Thread | None) -> OpenTurn:
     given.options.keep_bodies(tx)
     given.options.say_in(given.messages, standing)
-    turn = open_turn.begin(tx, head, given.messages, owner=given.owner, facts=facts, thread=thread)
+    about: dict[str, Any] = {"owner": given.owner, "status": given.status}
+    turn = open_turn.begin(tx, head, given.messages, facts=facts, thread=thread, **about)
     found = seal.usages_in(given.messages)
     if found:  # of answers that came with the question
         usage = sum((usage for _, usage in found), NOTHING)

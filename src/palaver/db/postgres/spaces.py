@@ -35,6 +35,7 @@ WRITERS_FROM = _WRITERS.format("")  # in the space that a transaction is in
 _SEEN = f"SELECT to_regclass('palaver.spaces') IS NOT NULL, {HAS_CITUS}"
 _ORPHANS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^palaver_[0-9a-f]{12}$' ORDER BY nspname LIMIT 1"
 _WORDS = "document_words"  # which SQLite has in another form
+_OWN = ("owners", "row_numbers")  # who writes in a space, and the numbers that it hands out
 _AT_ONCE = (pg.UniqueViolation, pg.DuplicateSchema, pg.DuplicateTable, pg.DeadlockDetected)
 _T = TypeVar("_T")
 
@@ -247,7 +248,7 @@ def copy(connection: Connection, where: str, source: str, target: str) -> Space:
             for statement in dialect.schema(schema.text("postgres")):
                 connection.execute(statement)
         for table in schema.current().tables.values():
-            if table.name != "owners":  # nobody writes here yet
+            if table.name not in _OWN:
                 connection.execute(_copying(table, found.schema).encode())
         connection.execute(f'INSERT INTO {_WORDS} SELECT number, slice, words FROM "{found.schema}".{_WORDS}'.encode())
     return made

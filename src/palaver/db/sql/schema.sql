@@ -54,6 +54,7 @@ CREATE TABLE chat_parts (
 CREATE INDEX chat_parts_by_message ON chat_parts (message_id, "index");
 CREATE INDEX chat_parts_by_session ON chat_parts (session_id);
 CREATE INDEX chat_parts_by_tool_call ON chat_parts (tool_call_id);
+CREATE INDEX chat_parts_failed ON chat_parts (session_id) WHERE tool_state = 'output-error'; -- ours: calls that ended so
 
 -- Sidecar half: ours.
 
@@ -385,8 +386,19 @@ SELECT s.id, s.agent, s.workspace_root, s.model_json, h.title, h.preview, s.pare
 -- The words of each document, made by palaver.search: an index alone, without the text. On Postgres a long document is
 -- several slices.
 -- sqlite:
+-- Numbers for rows of dialects that know messages and tool results by a number: each is handed out once, and never again.
+CREATE TABLE row_numbers (
+    number INTEGER PRIMARY KEY AUTOINCREMENT,
+    ref    TEXT NOT NULL,                      -- a message, or the part of a call: its result
+    stamp  REAL                                -- when it was written, in seconds; NULL: as the row of `ref` says
+);
+CREATE UNIQUE INDEX row_numbers_by_ref ON row_numbers (ref);
 CREATE VIRTUAL TABLE document_words USING fts5(words, pieces, content='', contentless_delete=1, tokenize='ascii');
 -- postgres:
+CREATE TABLE row_numbers (
+    number BIGINT GENERATED ALWAYS AS IDENTITY PRIMARY KEY, ref TEXT NOT NULL, stamp REAL
+);
+CREATE UNIQUE INDEX row_numbers_by_ref ON row_numbers (ref);
 CREATE TABLE document_words (
     number BIGINT NOT NULL, slice BIGINT NOT NULL, words tsvector NOT NULL, PRIMARY KEY (number, slice)
 );

@@ -1,0 +1,125 @@
+"""Reading numbered rows: the messages of a session with the numbers that they have, and sessions as rows."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import NamedTuple
+
+from ...base import exact_json
+from ...db.engine import Tx
+from ...db.queries import Q
+from .. import rows
+from ..read import sessions, transcript
+from ..read.transcript import Message
+from . import records
+from .records import NumberRow, SummaryRow
+
+_LAST = "\U0010ffff"  # sorts after whatever a name goes on with
+Results = Callable[[Message], list[int]]  # the places of the parts of a message that are rows of their own
+
+
+class NumberedRow(NamedTuple):
+    """A message, or the result at one `place` of its parts. Without a number, it has none yet."""
+
+    message: Message
+    place: int | None
+    number: int | None
+    stamp: float | None
+
+    @property
+    def ref(self) -> str:
+        return self.message.id if self.place is None else self.message.part_ids[self.place]
+
+
+def of_session(tx: Tx, session_id: str, results: Results) -> list[NumberedRow]:
+    """The rows of a transcript, in its order; results in the order in which they were numbered."""
+    messages = transcript.read(tx, session_id)
+    for message in messages:
+        if len(message.part_ids) != len(message.parts):  # of an open turn, which is read from its chunks
+            message.part_ids = [part.id for part in rows.parts.all(tx, message=message.id)]
+    known = {row.ref: NumberRow(row.number, row.stamp) for row in records.numbers_at_home.all(tx, session=session_id)}
+    return [row for message in messages for row in _of_message(tx, message, results, known)]
+
+
+def of_message(tx: Tx, message: Message, results: Results) -> list[NumberedRow]:
+    return _of_message(tx, message, results, {})
+
+
+def _of_message(tx: Tx, message: Message, results: Results, known: dict[str, NumberRow]) -> list[NumberedRow]:
+    places = [place for place in results(message) if place < len(message.part_ids)]
+    found = [_numbered(tx, message, place, known) for place in [None, *places]]
+    first, *others = found
+    return [first, *sorted(others, key=lambda row: (row.number is None, row.number or 0))]
+
+
+def _numbered(tx: Tx, message: Message, place: int | None, known: dict[str, NumberRow]) -> NumberedRow:
+    row = NumberedRow(message, place, None, None)
+    given = known.get(row.ref) or records.number_of.one(tx, ref=row.ref)
+    return row if given is None else row._replace(number=given.number, stamp=given.stamp)
+
+
+# ---------------------------------------------------------------- sessions
+
+
+def living(tx: Tx, name: str) -> str | None:
+    """Our id of a session by what the application calls it, or by ours; None if there is none, or it was deleted. The
+    application's name comes first: it may have been given again after the session that had it was deleted."""
+    origin, scope = sessions.CLIENT
+    row = rows.foreign_id.one(tx, origin=origin, scope=scope, foreign=name)
+    found = row.id if row else name
+    stamps = rows.session_stamps.one(tx, session=found)
+    return found if stamps is not None and stamps.deleted_at is None else None
+
+
+def beginning(tx: Tx, prefix: str) -> list[str]:
+    """Living sessions whose name begins so; two are enough to know that it is not clear."""
+    return [row.session_id for row in records.sessions_beginning.all(tx, first=prefix, past=prefix + _LAST)]
+
+
+def titled(tx: Tx, base: str) -> list[records.TitledRow]:
+    """Living sessions with a title, and those whose title goes on with a number sign, the newest first."""
+    found = records.titled.all(tx, title=base, first=f"{base} #", past=f"{base} $")
+    return sorted(found, key=lambda row: (-row.created_at, row.session_id))
+
+
+def listed(tx: Tx, *, source: str | None, roots: bool, size: int) -> Iterator[SummaryRow]:
+    """Living sessions, the last begun first."""
+    at, name = tx.far, ""
+    select = records.summaries if source is None else records.summaries_by_source
+    about = {"roots": int(roots)} | ({} if source is None else {"source": source})
+    while True:
+        page = select.all(tx, before_at=at, before_id=name, limit=size, **about)
+        yield from page
+        if len(page) < size:
+            return
+        at, name = page[-1].created_at, page[-1].id
+
+
+def first_words(tx: Tx, session_id: str) -> str | None:
+    """What the user said first in a session, as it was said."""
+    for _, data in tx.all(Q.first_words_shown, session=session_id):
+        part = exact_json.parse(data)
+        if isinstance(part, dict) and isinstance(part.get("text"), str) and part["text"].strip():
+            return str(part["text"])
+    return None
+
+
+def summary(tx: Tx, session_id: str) -> SummaryRow | None:
+    return records.summary_of.one(tx, session=session_id)
+
+
+def children(tx: Tx, session_id: str) -> list[SummaryRow]:
+    """What came from a session, the last begun first."""
+    return records.summaries_of_children.all(tx, parent=session_id)
+
+
+def count_sessions(tx: Tx, source: str | None) -> int:
+    (row,) = records.count_sessions.all(tx, source=source)
+    return row.sessions
+
+
+def count(tx: Tx, results: Results) -> int:
+    """How many rows all sessions have."""
+    (row,) = records.count_rows.all(tx)
+    others = [each.session_id for each in records.irregular_sessions.all(tx)]
+    return row.found - row.interrupted + sum(len(of_session(tx, each, results)) for each in others)

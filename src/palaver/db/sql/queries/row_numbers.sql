@@ -1,0 +1,130 @@
+-- Rows with numbers: a message is a row, and so is the result of each call. For dialects that know them so.
+
+-- name: give_number
+-- Rows of one session get theirs under its lock, so they rise in the order of the commits.
+INSERT INTO row_numbers (ref, stamp) VALUES (:ref, :stamp) RETURNING number;
+
+-- name: number_of
+SELECT number, stamp FROM row_numbers WHERE ref = :ref;
+
+-- name: numbers_at_home
+-- Of the rows that were first written in a session.
+SELECT n.ref, n.number, n.stamp FROM chat_messages m JOIN row_numbers n ON n.ref = m.id WHERE m.session_id = :session
+UNION ALL
+SELECT n.ref, n.number, n.stamp FROM chat_parts p JOIN row_numbers n ON n.ref = p.id
+ WHERE p.session_id = :session AND p.tool_state IS NOT NULL;
+
+-- name: unnumbered_of_turn
+-- Whether a turn lists a message that has no number; then those before it may have none, too.
+SELECT 1 FROM turn_entries e
+ WHERE e.turn_id = :turn AND e.kind = 'message'
+   AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref) LIMIT 1;
+
+-- snippet: client_id
+-- What an application calls a session.
+SELECT min(f.foreign_id) FROM foreign_ids f WHERE f.origin = 'client' AND f.scope = 'session'
+
+-- snippet: fact
+SELECT min(f.value) FROM session_facts f
+
+-- snippet: summary
+-- A session as a row: its counts, as far as they follow from the head's turn. An interrupted call has no result.
+s.id, ({client_id} AND f.id = s.id) AS app_id, s.model_json, s.metadata_json, s.created_at,
+       s.prompt_tokens, s.completion_tokens, s.reasoning_tokens, s.cache_read, s.cache_write, s.cost_usd,
+       h.title, h.preview, h.relation, h.ended_at, h.end_reason, h.last_message_at,
+       CASE WHEN o.deleted_at IS NULL THEN o.session_id END AS parent_id,
+       CASE WHEN o.deleted_at IS NULL THEN ({client_id} AND f.id = o.session_id) END AS parent_app_id,
+       ({fact} WHERE f.session_id = s.id AND f.name = 'source') AS source,
+       ({fact} WHERE f.session_id = s.id AND f.name = 'user') AS user_id,
+       t.thread_messages, t.thread_results, t.thread_calls,
+       CASE WHEN t.thread_results > 0 THEN (
+           SELECT count(*) FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id
+            WHERE p.session_id = s.id AND p.tool_state = 'output-error'
+              AND p.data_json LIKE '%"errorText":"interrupted"%' AND m.metadata_json NOT LIKE '%"hidden_at":%'
+       ) ELSE 0 END AS interrupted,
+       EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL) AS is_open,
+       (SELECT n.stamp FROM turn_entries e JOIN row_numbers n ON n.ref = e.ref
+         WHERE e.turn_id = h.turn_id AND e.kind IN ('message', 'result') ORDER BY e.seq DESC LIMIT 1) AS last_stamp
+
+-- snippet: summarised
+chat_sessions s JOIN heads h ON h.session_id = s.id LEFT JOIN turns t ON t.id = h.turn_id
+       LEFT JOIN heads o ON o.session_id = h.origin_id
+
+-- snippet: is_summarised
+h.deleted_at IS NULL AND (:roots = 0 OR o.session_id IS NULL OR o.deleted_at IS NOT NULL)
+
+-- name: summary_of
+SELECT {summary} FROM {summarised} WHERE s.id = :session AND h.deleted_at IS NULL;
+
+-- name: summaries
+SELECT {summary} FROM {summarised}
+ WHERE s.created_at <= :before_at AND (s.created_at < :before_at OR s.id < :before_id) AND {is_summarised}
+ ORDER BY s.created_at DESC, s.id DESC LIMIT :limit;
+
+-- name: summaries_by_source
+SELECT {summary} FROM session_facts k CROSS JOIN {summarised}
+ WHERE k.name = 'source' AND k.value = :source AND k.session_id = s.id
+   AND k.created_at <= :before_at AND (k.created_at < :before_at OR k.session_id < :before_id) AND {is_summarised}
+ ORDER BY k.created_at DESC, k.session_id DESC LIMIT :limit;
+
+-- name: summaries_of_children
+SELECT {summary} FROM {summarised}
+ WHERE h.origin_id = :parent AND h.deleted_at IS NULL
+ ORDER BY s.created_at DESC, s.id DESC;
+
+-- name: count_sessions
+SELECT count(*) AS sessions FROM chat_sessions s JOIN heads h ON h.session_id = s.id
+ WHERE h.deleted_at IS NULL
+   AND (CAST(:source AS TEXT) IS NULL
+        OR EXISTS (SELECT 1 FROM session_facts f WHERE f.session_id = s.id AND f.name = 'source' AND f.value = :source));
+
+-- name: count_rows
+-- Of all living sessions, but for those that `irregular_sessions` lists.
+SELECT CAST(coalesce(sum(t.thread_messages + t.thread_results), 0) AS INTEGER) AS found,
+       (SELECT count(*) FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id
+          JOIN heads k ON k.session_id = p.session_id
+         WHERE p.tool_state = 'output-error' AND p.data_json LIKE '%"errorText":"interrupted"%'
+           AND m.metadata_json NOT LIKE '%"hidden_at":%' AND k.deleted_at IS NULL AND k.relation <> 'fork'
+           AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.session_id = k.session_id AND w.live = 1 AND w.sealed_at IS NULL)
+       ) AS interrupted
+  FROM heads h JOIN turns t ON t.id = h.turn_id
+ WHERE h.deleted_at IS NULL AND h.relation <> 'fork' AND t.thread_results IS NOT NULL
+   AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL);
+
+-- name: irregular_sessions
+-- Those whose rows have to be read to be counted: forks, those with an open turn, or with sums that are not filled yet.
+SELECT h.session_id FROM heads h LEFT JOIN turns t ON t.id = h.turn_id
+ WHERE h.deleted_at IS NULL
+   AND (h.relation = 'fork' OR (h.turn_id IS NOT NULL AND t.thread_results IS NULL)
+        OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL));
+
+-- name: sessions_beginning
+-- Living sessions by the beginning of what the application calls them, or of our id where it calls them nothing.
+SELECT f.id AS session_id FROM foreign_ids f JOIN heads h ON h.session_id = f.id
+ WHERE f.origin = 'client' AND f.scope = 'session' AND f.foreign_id >= :first AND f.foreign_id < :past
+   AND h.deleted_at IS NULL
+UNION
+SELECT h.session_id FROM heads h
+ WHERE h.session_id >= :first AND h.session_id < :past AND h.deleted_at IS NULL
+   AND ({client_id} AND f.id = h.session_id) IS NULL
+LIMIT 2;
+
+-- name: titled
+-- Living sessions by their title, or by one that goes on from it.
+SELECT h.session_id, h.title, s.created_at FROM heads h JOIN chat_sessions s ON s.id = h.session_id
+ WHERE h.deleted_at IS NULL AND h.title = :title
+UNION ALL
+SELECT h.session_id, h.title, s.created_at FROM heads h JOIN chat_sessions s ON s.id = h.session_id
+ WHERE h.deleted_at IS NULL AND h.title >= :first AND h.title < :past;
+
+-- name: drop_client_id
+DELETE FROM foreign_ids WHERE origin = 'client' AND scope = 'session' AND foreign_id = :name;
+
+-- name: usage_of_source
+-- What a dialect was told of a session's usage.
+SELECT {columns usage} FROM usage WHERE session_id = :session AND source = :source ORDER BY n;
+
+-- name: zero_usage
+UPDATE usage SET input = 0, output = 0, reasoning = 0, cache_read = 0, cache_write = 0, cost_computed = 0,
+       cost_reported = :cost, at = :at
+ WHERE session_id = :session AND n = :n;

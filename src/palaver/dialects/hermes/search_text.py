@@ -1,0 +1,60 @@
+"""What a user of Hermes types into a search, made fit: its own rules first, then as `store.search` reads it."""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Sequence
+
+_QUOTED = re.compile(r'"[^"]*"')
+_SPECIAL = re.compile(r'[+{}():"^]')
+_STARS = re.compile(r"\*+")
+_LONE_STAR = re.compile(r"(^|\s)\*")
+_FIRST = re.compile(r"^(?:AND|OR|NOT)\b\s*", re.IGNORECASE)
+_LAST = re.compile(r"\s+(?:AND|OR|NOT)\s*$", re.IGNORECASE)
+_JOINED = re.compile(r"\b(\w+(?:[.-]\w+)+)\b")  # chat-send and P2.2 are one thing, not two
+_MINUS = re.compile(r"(^|\s)-+")
+_HELD = re.compile(r"\x00(?P<place>\d+)\x00")
+_CJK = re.compile("[\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0002a6df]")
+
+
+def sanitized(query: str) -> str:
+    """Without unmatched quotes, special characters and operators that dangle; joined terms in quotes."""
+    phrases = _QUOTED.findall(query)
+    places = iter(range(len(phrases)))
+    text = _QUOTED.sub(lambda _: f"\x00{next(places)}\x00", query.replace("\x00", " "))
+    text = _LONE_STAR.sub(r"\1", _STARS.sub("*", _SPECIAL.sub(" ", text)))
+    text = _LAST.sub("", _FIRST.sub("", text.strip()).strip())
+    text = _JOINED.sub(r'"\1"', text)
+    return _HELD.sub(lambda found: phrases[int(found["place"])], text).strip()
+
+
+def contains_cjk(text: str) -> bool:
+    return _CJK.search(text) is not None
+
+
+def searched(
+    query: str, sources: Sequence[str] | None, without: Sequence[str] | None, roles: Sequence[str] | None
+) -> str | None:
+    """The query as `store.search` takes it; None: nothing can be found."""
+    cleaned = _MINUS.sub(r"\1", sanitized(query)).strip()
+    if not cleaned or (sources is not None and not sources):
+        return None
+    asked = [f"({cleaned})", *_any_of("source", sources), *_any_of("role", roles)]
+    return " ".join([*asked, *(f"-source:{_quoted(each)}" for each in without or ())])
+
+
+def _any_of(field: str, values: Sequence[str] | None) -> list[str]:
+    return [f"({' OR '.join(f'{field}:{_quoted(each)}' for each in values)})"] if values else []
+
+
+def _quoted(value: str) -> str:
+    return '"' + value.replace('"', " ") + '"'
+
+
+def marked(snippet: str, marks: Sequence[tuple[int, int]]) -> str:
+    """A snippet with Hermes' marks around what was looked for."""
+    text, end = "", 0
+    for begin, stop in marks:
+        text += f"{snippet[end:begin]}>>>{snippet[begin:stop]}<<<"
+        end = stop
+    return text + snippet[end:]

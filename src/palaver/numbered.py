@@ -1,0 +1,221 @@
+"""A store as dialects see it that know a conversation as numbered rows: each message one, each tool result one.
+
+A handle, like a session: it holds nothing but the store, and each verb is one transaction. `results` tells which parts
+of a message are rows of their own.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping
+from itertools import islice
+from typing import Any, NamedTuple
+
+from .core import verbs
+from .core.numbered import reading, tally, writing
+from .core.numbered.reading import NumberedRow as NumberedRow
+from .core.numbered.reading import Results
+from .core.numbered.records import SummaryRow as SummaryRow
+from .core.numbered.tally import Sums
+from .core.numbered.writing import Unnumbered
+from .core.read import sessions as read_sessions
+from .core.runtime import Runtime
+from .core.session_facts import Facts
+from .db.engine import Tx
+from .errors import MessageNotFound, NotOnPath
+from .session import Session
+from .store import Store
+
+Reply = Callable[[dict[str, Any]], tuple[Any, Mapping[str, Any] | None]]
+_PAGE = 50  # sessions that are read at once
+
+
+class Told(NamedTuple):
+    """What a dialect is told of the usage of a session: counts as `turn.usage` takes them, what the caller says it cost
+    and what a price list says. `changes` are for the session's metadata, `model` is its model if it had none."""
+
+    usage: Mapping[str, int]
+    model: str | None
+    cost: float | None
+    computed: float | None
+    price: str | None
+    absolute: bool
+    changes: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+
+
+class NumberedRows:
+    def __init__(self, store: Store, source: str, results: Results) -> None:
+        self.store = store
+        self._source = source  # of the usage that it is told
+        self._results = results
+
+    # ------------------------------------------------------------ writing rows
+
+    def append(self, session_id: str, message: Mapping[str, Any], stamp: float) -> int:
+        """A message; the number of its row."""
+        whole = verbs.commit.WholeTurn.of([message], None, {})
+        return self._numbering(session_id, writing.append, whole, stamp)
+
+    def call(self, session_id: str, message: Mapping[str, Any], stamp: float) -> int:
+        """An answer whose tool calls wait for their results; the number of its row."""
+        given = verbs.unanswered.UnansweredTurn.of([message], None, {})
+        return self._numbering(session_id, writing.call, given, stamp)
+
+    def answer(self, session_id: str, call_id: str, reply: Reply, otherwise: Mapping[str, Any], stamp: float) -> int:
+        """The result of an open call, as `reply` makes it of the call's part; if none of this id is open, a message."""
+        whole = verbs.commit.WholeTurn.of([otherwise], None, {})
+        return self._numbering(session_id, _answer, call_id, reply, whole, stamp)
+
+    def _numbering(self, session_id: str, verb: Any, *given: Any) -> int:
+        session = Session(self.store, session_id)
+        while True:
+            try:
+                return int(session._write(verb, *given))
+            except Unnumbered:
+                session._write(writing.number, self._results)
+
+    # ------------------------------------------------------------ reading rows
+
+    def read(self, session_id: str) -> list[NumberedRow]:
+        """The rows of a session. Those without a number get one; where nothing may be written, a negative one for this
+        answer."""
+        found = self._read(session_id)
+        if all(row.number is not None for row in found):
+            return found
+        if self.store.readonly:
+            return [
+                row if row.number is not None else row._replace(number=-place) for place, row in enumerate(found, 1)
+            ]
+        Session(self.store, session_id)._write(writing.number, self._results)
+        return [row for row in self._read(session_id) if row.number is not None]  # what came since has none yet
+
+    def around(self, session_id: str, message_id: str) -> list[NumberedRow]:
+        """The rows of a message and of those beside it; none, if the message is not in the transcript any more."""
+        found = self._around(session_id, message_id)
+        if all(row.number is not None for row in found):
+            return found
+        numbers = {row.ref: row.number for row in self.read(session_id)}
+        return [row._replace(number=numbers.get(row.ref)) for row in found]
+
+    def _around(self, session_id: str, message_id: str) -> list[NumberedRow]:
+        session = Session(self.store, session_id)
+        try:
+            before = session.transcript(before=message_id, limit=1)
+            after = session.transcript(after=before[-1].id if before else "", limit=2)
+        except (MessageNotFound, NotOnPath):
+            return []
+        with self.store.db.read() as tx:
+            return [row for each in [*before, *after] for row in reading.of_message(tx, each, self._results)]
+
+    def _read(self, session_id: str) -> list[NumberedRow]:
+        with self.store.db.read() as tx:
+            return reading.of_session(tx, session_id, self._results)
+
+    def count(self) -> int:
+        """How many rows all sessions have."""
+        with self.store.db.read() as tx:
+            return reading.count(tx, self._results)
+
+    # ------------------------------------------------------------ sessions
+
+    def create(self, name: str, agent: str, facts: Facts, **given: Any) -> Session:
+        """The session of a name, made if there is none. A name whose session was deleted is free again."""
+        about = dict.fromkeys(("workspace", "model", "title", "metadata", "parent", "relation", "call")) | given
+        with self.store.db.write(hard=True) as tx:
+            new = verbs.create.NewSession(agent=agent, facts=facts, **about).checked()
+            return Session(self.store, writing.made(tx, name, new))
+
+    def keep_prompt(self, text: str) -> str:
+        """A system prompt, once; its digest."""
+        with self.store.db.write() as tx:
+            return writing.keep_prompt(tx, text)
+
+    def find(self, name: str) -> Session | None:
+        with self.store.db.read() as tx:
+            found = reading.living(tx, name)
+        return None if found is None else Session(self.store, found)
+
+    def beginning(self, prefix: str) -> list[SummaryRow]:
+        """Sessions whose name begins so; not more than two."""
+        with self.store.db.read() as tx:
+            found = [reading.summary(tx, each) for each in reading.beginning(tx, prefix)]
+        return [row for row in found if row is not None]
+
+    def summary(self, session_id: str) -> SummaryRow | None:
+        with self.store.db.read() as tx:
+            return reading.summary(tx, session_id)
+
+    def summaries(
+        self, keep: Callable[[SummaryRow], bool], *, source: str | None, roots: bool, limit: int, offset: int
+    ) -> list[SummaryRow]:
+        """Sessions that are not deleted, the last begun first; a negative limit is none."""
+        with self.store.db.read() as tx:
+            listed = reading.listed(tx, source=source, roots=roots, size=_PAGE if limit < 0 else min(limit, 500) or 1)
+            found: Iterator[SummaryRow] = filter(keep, listed)
+            return list(islice(found, max(offset, 0), None if limit < 0 else max(offset, 0) + limit))
+
+    def children(self, session_id: str) -> list[SummaryRow]:
+        with self.store.db.read() as tx:
+            return reading.children(tx, session_id)
+
+    def titled(self, base: str) -> list[tuple[str, str]]:
+        """(session, title) of those with a title, and of those whose title goes on with a number sign; the last begun
+        first."""
+        with self.store.db.read() as tx:
+            return [(row.session_id, row.title) for row in reading.titled(tx, base)]
+
+    def set_title(self, session_id: str, title: str | None) -> str | None:
+        """Set a title that no other session has; the one that has it, if there is one, and nothing is set then."""
+        return Session(self.store, session_id)._write(writing.set_title, title)
+
+    def first_words(self, session_id: str) -> str | None:
+        with self.store.db.read() as tx:
+            return reading.first_words(tx, session_id)
+
+    def count_sessions(self, source: str | None) -> int:
+        with self.store.db.read() as tx:
+            return reading.count_sessions(tx, source)
+
+    # ------------------------------------------------------------ usage
+
+    def tally(self, session_id: str, told: Told) -> None:
+        """Count usage of the session as a whole, by model; with it goes what is said of the session."""
+        key = f"{self._source}:{told.model or ''}"
+        costs = (told.cost, told.computed, told.price)
+        said = verbs.session_usage.Said.of(told.usage, told.model, *costs, self._source, key)
+        Session(self.store, session_id)._write(_tally, said, told)
+
+    def sums(self, session_id: str) -> Sums | None:
+        """What was counted so; None: nothing was."""
+        with self.store.db.read() as tx:
+            return tally.sums(tx, session_id, self._source)
+
+
+def _answer(
+    tx: Tx,
+    runtime: Runtime,
+    session_id: str,
+    call_id: str,
+    reply: Reply,
+    otherwise: Any,
+    stamp: float,
+    *,
+    carefully: bool = False,
+) -> int:
+    turn = writing.waiting_for(tx, session_id, call_id)
+    if turn is None:
+        return writing.append(tx, runtime, session_id, otherwise, stamp, carefully=carefully)
+    part = next(part for part in turn.fold.unresolved() if part["toolCallId"] == call_id)
+    output, about = reply(part)
+    said = verbs.results.checked_answer(call_id, output, None, None, None, about)
+    return writing.put_result(tx, runtime, turn, said, stamp)
+
+
+def _tally(tx: Tx, runtime: Runtime, session_id: str, said: Any, told: Told) -> None:
+    info = read_sessions.info(tx, session_id)
+    model = told.model if told.model and not info.model.get("model_id") else None
+    if model is not None:
+        verbs.lifecycle.update(tx, runtime, session_id, verbs.lifecycle.Changes.of(None, {"model": model}))
+    changes = told.changes(info.metadata)
+    if changes:
+        verbs.lifecycle.update_metadata(tx, runtime, session_id, verbs.lifecycle.metadata_changes(changes))
+    tally.count(tx, runtime, session_id, said, told.absolute)
