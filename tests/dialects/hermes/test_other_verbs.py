@@ -113,7 +113,7 @@ def test_a_title_that_palaver_gave_is_read(pair: Pair) -> None:
 
 
 def read_only(path: Path) -> Any:
-    return ours()(path, readonly=True)
+    return ours()(path, read_only=True)
 
 
 def test_rows_without_a_number_have_negative_ones_on_a_read_only_store(mine: Any, path_of_ours: Path) -> None:
