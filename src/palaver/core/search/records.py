@@ -79,8 +79,17 @@ class LastDocumentRow(Row):
 
 
 class SettingRow(Row):
+    """`writer`: the transaction that wrote it, and how many came since, where the engine can tell."""
+
     name: str
     value: str
+    writer: str | None
+    age: int | None
+
+
+class ArrivalRow(Row):
+    mark: int | None
+    guard: str | None
 
 
 class TitleRow(Row):
@@ -156,7 +165,9 @@ messages_of_turn = Select("messages_of_turn", MessageRow)
 message_to_show = Select("message_to_show", MessageRow)
 message_at = Select("message_at", MessageIdRow)
 loose_since = Select("loose_since", MessageRow)
-loose_of_recent = Select("loose_of_recent", MessageRow)
+loose_everywhere = Select("loose_everywhere", MessageRow)
+loose_among = Select("loose_among", MessageRow)
+newest_arrival = Select("newest_arrival", ArrivalRow)
 documents_of_message = Select("documents_of_message", DocumentRow)
 documents_of_messages = Select("documents_of_messages", DocumentRow)
 documents_beside_messages = Select("documents_beside_messages", DocumentBesideMessageRow)

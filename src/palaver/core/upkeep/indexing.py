@@ -14,16 +14,18 @@ from collections.abc import Callable, Iterable
 from time import sleep
 from typing import NamedTuple
 
+import msgspec
+
 from ...base.clock import monotonic
 from ...db.engine import Database, Tx
 from ...db.queries import Q
 from ...search.slices import slices
 from ...search.words import Segments, segment
 from .. import damage
-from ..search import documents, records
+from ..search import documents, loose, records
 from ..search.documents import Stored, checksum
 from ..search.records import DocumentRow, TurnToIndexRow
-from ..search.tail import State, since, state
+from ..search.tail import State, state
 
 _TURNS = 100  # in a batch,
 _DOCUMENTS = 200
@@ -233,7 +235,8 @@ def _write(tx: Tx, batch: _Batch) -> None:
     for row in batch.waiting:
         _put_waiting(tx, index, row)
     _mark(tx, batch)
-    _look(tx, batch.state)
+    if batch.size < _TURNS:  # else there is more, and who comes next may look
+        _look(tx, batch.state)
 
 
 def _put_waiting(tx: Tx, index: _Index, row: TurnToIndexRow) -> None:
@@ -254,13 +257,10 @@ def _mark(tx: Tx, batch: _Batch) -> None:
 
 
 def _look(tx: Tx, before: State) -> None:
-    """Remember up to which row none is another program's, where rows have an order of arrival."""
-    newest = tx.watermark() if tx.words == "fts5" else None
-    if newest is None or (before.looked and newest == before.looked.number):
-        return
-    row = records.message_at.one(tx, number=newest)
-    if row is not None and not records.loose_since.all(tx, watermark=since(tx, before.looked), limit=1):
-        tx.run(Q.set_index_looked, row=f"{newest} {row.id}")
+    """Remember up to where rows of other programs are known: then a search looks only at what came since."""
+    now = loose.newest(tx, before.looked)
+    if now is not None:
+        tx.run(Q.set_index_looked, looked=msgspec.json.encode(now).decode())
 
 
 class _Index:
