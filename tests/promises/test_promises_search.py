@@ -91,6 +91,21 @@ def test_promise_136_a_lost_index_is_an_error_and_can_be_made_again(store: palav
     assert said(store, "fox") == ["a fox"]
 
 
+@pytest.mark.parametrize("table", ["document_words_data", "document_words_idx"])
+def test_promise_136_a_page_that_rotted_is_an_error_never_a_shorter_answer(store: palaver.Store, table: str) -> None:
+    """Every bit of every table: tests/search/test_damage.py."""
+    for number in range(30):
+        store.sessions.create().commit(f"a fox, {number} words")
+    store.reindex()
+    column = "block" if table == "document_words_data" else "term"
+    for was in sql.column(store.path, f"SELECT {column} FROM {table} WHERE length({column}) > 0"):
+        sql.execute(store.path, f"UPDATE {table} SET {column} = ? WHERE {column} IS ?", was[:-1] + b"\xff", was)
+        with pytest.raises(palaver.IndexDamaged):
+            store.search("fox")
+        sql.execute(store.path, f"UPDATE {table} SET {column} = ? WHERE {column} IS ?", was, was[:-1] + b"\xff")
+    assert len(said(store, "fox")) == 30
+
+
 def test_promise_137_by_source_and_role_and_without_them(store: palaver.Store) -> None:
     for source in ("web", "cli"):
         answer = {"role": "assistant", "parts": [{"type": "text", "text": f"fox answered {source}"}]}

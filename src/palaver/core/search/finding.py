@@ -30,6 +30,7 @@ from .fields import Candidate, Fields
 from .hits import Shown
 from .records import DocumentRow, RankedRow
 from .sight import Seen, Sight
+from .sums import Checks
 from .tail import Tail
 
 _MOST = 1_000  # hits of a page
@@ -77,12 +78,12 @@ class _Found(NamedTuple):
     after: Cursor
 
 
-def page(tx: Tx, wanted: Wanted, after: str | None) -> SearchPage:
+def page(tx: Tx, wanted: Wanted, after: str | None, checks: Checks) -> SearchPage:
     query = parse(wanted.typed, now=wanted.now)
     start = None if after is None else cursors.decode(after, wanted.asked())
     if query.tree is None and not query.filters:
         return SearchPage([], cut=query.cut)
-    engines.refuse_damaged(tx)
+    engines.refuse_damaged(tx, checks)
     search = _Search(tx, wanted, query, start)
     if search.names_nobody:
         return SearchPage([], cut=query.cut)

@@ -100,6 +100,36 @@ class StandingRow(Row):
     last: int | None
     indexed: int | None
     has_pages: int
+    told: str | None
+
+
+class SegmentRow(Row):
+    segment: int
+    pages: int
+
+
+class WordsPageRow(Row):
+    """The rows that FTS5 keeps: pages, which page a term is on, sizes of documents, settings."""
+
+    id: int
+    block: bytes
+
+
+class WordsTermRow(Row):
+    segid: int
+    term: bytes
+    pgno: int
+
+
+class WordsSizeRow(Row):
+    id: int
+    sz: bytes
+    origin: int
+
+
+class WordsSettingRow(Row):
+    k: str
+    v: int
 
 
 class CountRow(Row):
@@ -184,6 +214,17 @@ index_state = Select("index_state", SettingRow)
 hold_index = Select("hold_index", ValueRow)
 title_of_session = Select("title_of_session", TitleRow)
 words_standing = Select("words_standing", StandingRow)
+index_sums = Select("index_sums", ValueRow)
+words_pages = Select("words_pages", WordsPageRow)
+words_terms = Select("words_terms", WordsTermRow)
+words_sizes = Select("words_sizes", WordsSizeRow)
+words_settings = Select("words_settings", WordsSettingRow)
+documents_between = Select("documents_between", DocumentRow)
+all_words_pages = Select("all_words_pages", WordsPageRow)
+all_words_terms = Select("all_words_terms", WordsTermRow)
+all_words_sizes = Select("all_words_sizes", WordsSizeRow)
+all_documents = Select("all_documents", DocumentRow)
+words_segments = Select("words_segments", SegmentRow)
 rows_changed = Select("rows_changed", RowsChangedRow)
 count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)

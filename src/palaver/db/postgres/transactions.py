@@ -100,6 +100,9 @@ class Statements:
     def clear_words(self) -> None:
         self._execute(Q.clear_words, ())
 
+    def watch_words(self, told: object) -> None:
+        """Nothing: the same."""
+
     def watermark(self) -> int | None:
         return None
 

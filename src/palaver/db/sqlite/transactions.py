@@ -18,7 +18,7 @@ from .errors import TRANSLATED
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
     from typing import Any
 
@@ -98,6 +98,10 @@ class Statements:
                 self.all(query)
         finally:
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+    def watch_words(self, told: Callable[[str, Row | None, Row | None], None] | None) -> None:
+        tell = None if told is None else lambda change: told(change.table_name, change.old, change.new)
+        self._cursor.connection.preupdate_hook(tell)
 
     def watermark(self) -> int | None:
         ((newest,),) = self.all(Q.newest_row)

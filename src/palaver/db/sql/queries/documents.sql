@@ -218,19 +218,80 @@ CREATE VIRTUAL TABLE document_words USING fts5(words, pieces, content='', conten
 -- sqlite:
 INSERT INTO document_words (document_words, rank) VALUES ('merge', :pages);
 
+-- name: flush_words
+-- FTS5 writes its pages with the commit, or now.
+-- sqlite:
+INSERT INTO document_words (document_words) VALUES ('flush');
+
 -- name: rows_changed
 -- By this connection, ever: less than two more after a merge, and there was nothing to merge.
 -- sqlite:
 SELECT total_changes() AS rows;
 
 -- name: words_standing
--- What must agree where an index is whole: the last number of both, and that pages of words (from 11 on) are found.
+-- What must agree where an index is whole: the last number of both, and that pages of words (from 11 on) are found; and
+-- whether somebody who looked closely has told that it is damaged.
 -- sqlite:
 SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(id) FROM document_words_docsize) AS indexed,
        NOT EXISTS (SELECT 1 FROM document_words_data WHERE id > 10) OR EXISTS (SELECT 1 FROM document_words_idx)
-           AS has_pages;
+           AS has_pages, (SELECT value FROM settings WHERE name = 'search_damaged') AS told;
 -- postgres:
-SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(number) FROM document_words) AS indexed, 1 AS has_pages;
+SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(number) FROM document_words) AS indexed, 1 AS has_pages,
+       NULL AS told;
+
+-- name: tell_damaged
+INSERT INTO settings (name, value) VALUES ('search_damaged', :why) ON CONFLICT (name) DO NOTHING;
+
+-- name: tell_no_damage
+DELETE FROM settings WHERE name = 'search_damaged';
+
+-- name: words_segments
+-- How many pages each segment of FTS5 has, about.
+-- sqlite:
+SELECT segid AS segment, count(*) AS pages FROM document_words_idx GROUP BY segid;
+
+-- The rows that make up the index of words, by pieces and all of them: see core/search/sums.py.
+
+-- name: index_sums
+SELECT value FROM settings WHERE name = 'search_sums';
+
+-- name: set_index_sums
+INSERT INTO settings (name, value) VALUES ('search_sums', :sums) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: words_pages
+-- sqlite:
+SELECT id, block FROM document_words_data WHERE id BETWEEN :first AND :last;
+
+-- name: all_words_pages
+-- sqlite:
+SELECT id, block FROM document_words_data;
+
+-- name: words_terms
+-- sqlite:
+SELECT segid, term, pgno FROM document_words_idx WHERE segid = :segment;
+
+-- name: all_words_terms
+-- sqlite:
+SELECT segid, term, pgno FROM document_words_idx;
+
+-- name: words_sizes
+-- sqlite:
+SELECT id, sz, origin FROM document_words_docsize WHERE id BETWEEN :first AND :last;
+
+-- name: all_words_sizes
+-- sqlite:
+SELECT id, sz, origin FROM document_words_docsize;
+
+-- name: words_settings
+-- sqlite:
+SELECT k, v FROM document_words_config;
+
+-- name: documents_between
+SELECT {document} FROM documents d WHERE d.number BETWEEN :first AND :last;
+
+-- name: all_documents
+-- plan: free
+SELECT {document} FROM documents d;
 
 -- name: ranked_words
 -- The best first; a lower score is better.
