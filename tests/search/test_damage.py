@@ -4,6 +4,7 @@ whoever writes goes on; `reindex` makes it whole."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 
 import apsw
@@ -157,10 +158,53 @@ def found(store: palaver.Store, typed: str) -> set[str]:
     return {hit.message_id for hit in store.search(typed, limit=1_000)}
 
 
+def test_words_without_a_document_and_documents_of_nothing_are_told_by_the_search(indexed: palaver.Store) -> None:
+    changes = ("number = 9999", "message_id = 'msg_other'", "part_id = 'prt_other'", "at = NULL", "message_id = x'ff'")
+    for change in changes:
+        with sql.writing(indexed.path) as db:
+            db.execute("PRAGMA writable_schema = on")
+            db.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'documents'")
+            db.execute("PRAGMA writable_schema = reset")
+            db.execute(f"UPDATE documents SET {change} WHERE number = 7")
+        with pytest.raises(palaver.IndexDamaged):
+            indexed.search("fox OR dog OR cat OR owl", limit=1_000)
+        indexed.reindex()
+
+
+PAGES = "SELECT name, pageno FROM dbstat WHERE name LIKE 'document_words@_%' ESCAPE '@'"
+
+
+@pytest.mark.parametrize("few", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_a_flipped_byte_of_the_file_is_told_and_goes_with_a_reindex(indexed: palaver.Store, few: bool) -> None:
+    """Also where SQLite cannot read or even drop the table that the page belongs to. Few: the last page of each."""
+    right, path, random = answers(indexed), Path(indexed.path), Random(3)
+    indexed.close()
+    sql.execute(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    size, whole, told = sql.one(path, "PRAGMA page_size"), path.read_bytes(), set[bool]()
+    pages = sql.query(path, PAGES)
+    for number in dict(pages).values() if few else [number for _, number in pages]:
+        for place in (0, *random.sample(range(size), 1 if few else 9)):  # one in the head of the page
+            at = (number - 1) * size + place
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+            with palaver.open(path) as store:
+                told.add(is_told_or_right(store, right))
+                store.reindex()
+                assert answers(store) == right, (number, place)
+    assert told == {True, False}
+
+
+def is_told_or_right(store: palaver.Store, right: dict[str, set[str]]) -> bool:
+    try:
+        assert answers(store) == right
+    except palaver.IndexDamaged:
+        return True
+    return False
+
+
 def test_what_maintenance_finds_is_told_by_every_search_until_a_reindex(indexed: palaver.Store) -> None:
     right = answers(indexed)
     with sql.writing(indexed.path) as db:
-        db.execute("UPDATE documents SET message_id = 'msg_other' WHERE number = 7")
+        db.execute("UPDATE documents SET at = at + 1 WHERE number = 7")
     with pytest.raises(palaver.IndexDamaged):
         for _ in range(100):
             indexed._tend_index()

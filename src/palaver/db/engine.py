@@ -64,6 +64,10 @@ class Tx(Protocol):
         """Make the index of words anew and empty, also where it is damaged."""
         ...
 
+    def replace_words(self) -> None:
+        """The same with the documents, where their pages are so damaged that they cannot even be emptied."""
+        ...
+
     def watch_words(self, told: Callable[[str, Row | None, Row | None], None] | None) -> None:
         """From now on, tell of every row of the index that this transaction changes: its table, as it was, as it will
         be. None: no more. An engine that looks after its own pages tells nothing."""

@@ -13,6 +13,7 @@ from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
+from ...base import exact_json
 from ...db.engine import Tx
 from ...errors import IndexDamaged
 from ...search import fts5, tsquery
@@ -166,10 +167,11 @@ def _pages(ask: Callable[[int, int], list[DocumentRow]], below: int) -> Iterator
 
 
 def _refuse_rotten(page: Sequence[DocumentRow | RankedRow]) -> None:
-    """SQLite gives whatever a column holds."""
+    """SQLite gives whatever a column holds; and where words have no document, nothing."""
     for row in page:
-        if type(row.at) is not int or type(row.newest) is not int or type(row.message_id) is not str:
-            raise IndexDamaged(f"document {row.number} is not as it was written")
+        is_right = type(row.at) is int and type(row.newest) is int and type(row.message_id) is str
+        if not is_right or not (row.message_id.isascii() or not exact_json.has_surrogates(row.message_id)):
+            raise IndexDamaged("a document is not as it was written")
 
 
 def best(engine: Engine, after: tuple[float, int] | None) -> Iterator[RankedRow]:

@@ -171,6 +171,23 @@ class Checks:
             self._known[name] = now[name]
 
 
+class Doubts:
+    """Of one search: documents of which something is not there that they name. A message may have gone; or the row of
+    the document is damaged."""
+
+    def __init__(self, tx: Tx) -> None:
+        self._tx, self._settled = tx, set[str]()
+
+    def settle(self, number: int) -> None:
+        name = f"o{number >> _ROWS}"
+        if self._tx.words != "fts5" or name in self._settled:
+            return
+        self._settled.add(name)
+        kept = stored(self._tx)
+        if kept is not None:
+            refuse_other(self._tx, name, kept.get(name, 0))
+
+
 def refuse_any_other(tx: Tx, after: str = "", most: int = 1 << 62) -> str | None:
     """Compare pieces of all kinds, by their names, from one on; the last, if there may be more."""
     now, size = stored(tx) or {}, 0

@@ -20,6 +20,7 @@ import msgspec
 from ...base.clock import monotonic
 from ...db.engine import Database, Tx
 from ...db.queries import Q
+from ...errors import IndexDamaged, StoreCorrupt
 from ...search.slices import slices
 from ...search.words import Segments, segment
 from .. import damage
@@ -151,13 +152,23 @@ def _count(row: records.CountRow | None) -> int:
 
 def begin_again(db: Database) -> None:
     """Take everything out of the index; what follows goes through all turns."""
+    try:
+        _empty(db)
+    except (IndexDamaged, StoreCorrupt):  # so damaged that it cannot be emptied
+        _empty(db, by_force=True)
+
+
+def _empty(db: Database, *, by_force: bool = False) -> None:
     with db.write(hard=True) as tx:
         tx.run(Q.index_moved)
-        tx.clear_words()
-        tx.run(Q.drop_documents)
+        if by_force:
+            tx.replace_words()
+        else:
+            tx.clear_words()
+            tx.run(Q.drop_documents)
         tx.run(Q.set_index_mark, mark="")
+        tx.run(Q.tell_no_damage)
         if tx.words == "fts5":
-            tx.run(Q.tell_no_damage)
             _put_sums(tx, sums.counted(tx))
 
 

@@ -300,13 +300,13 @@ SELECT f.score, {document} FROM (
     SELECT rowid AS number, rank AS score FROM document_words
      WHERE document_words MATCH :match AND (rank > :score OR (rank = :score AND rowid > :number))
      ORDER BY rank, rowid LIMIT :limit) f
-  JOIN documents d ON d.number = f.number
- ORDER BY f.score, d.number;
+  LEFT JOIN documents d ON d.number = f.number
+ ORDER BY f.score, f.number;
 
 -- name: newest_words
 -- From a number downwards.
 -- sqlite:
-SELECT {document} FROM document_words w CROSS JOIN documents d ON d.number = w.rowid
+SELECT {document} FROM document_words w LEFT JOIN documents d ON d.number = w.rowid
  WHERE w.document_words MATCH :match AND w.rowid < :below ORDER BY w.rowid DESC LIMIT :limit;
 
 -- name: newest_documents
