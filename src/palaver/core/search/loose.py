@@ -11,7 +11,6 @@ elsewhere names another. Where it does not hold, all rows are looked at.
 
 from __future__ import annotations
 
-import json
 from collections.abc import Iterable
 from typing import Any
 
@@ -75,4 +74,4 @@ def newest(tx: Tx, before: Looked | None) -> Looked | None:
 def as_keys(values: Iterable[str]) -> str:
     """Several ids for one statement: both engines read the keys of a JSON object as rows."""
     keys: dict[str, Any] = dict.fromkeys(values, 0)
-    return json.dumps(keys)
+    return msgspec.json.encode(keys).decode()
