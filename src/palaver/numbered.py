@@ -51,30 +51,30 @@ class NumberedRows:
         self._source = source  # of the usage that it is told
         self._spots = spots
 
-    # ------------------------------------------------------------ writing rows
+    # ------------------------------------------------------------ writing rows, by the name that an application gave
 
-    def append(self, session_id: str, message: Mapping[str, Any], stamp: float) -> int:
+    def append(self, name: str, message: Mapping[str, Any], stamp: float) -> int:
         """A message; the number of its row."""
         whole = verbs.commit.WholeTurn.of([message], None, {})
-        return self._numbering(session_id, writing.append, whole, stamp)
+        return self._numbering(name, writing.append, whole, stamp)
 
-    def call(self, session_id: str, message: Mapping[str, Any], stamp: float) -> int:
+    def call(self, name: str, message: Mapping[str, Any], stamp: float) -> int:
         """An answer whose tool calls wait for their results; the number of its row."""
         given = verbs.unanswered.UnansweredTurn.of([message], None, {})
-        return self._numbering(session_id, writing.call, given, stamp)
+        return self._numbering(name, writing.call, given, stamp)
 
-    def answer(self, session_id: str, call_id: str, reply: Reply, otherwise: Mapping[str, Any], stamp: float) -> int:
+    def answer(self, name: str, call_id: str, reply: Reply, otherwise: Mapping[str, Any], stamp: float) -> int:
         """The result of an open call, as `reply` makes it of the call's part; if none of this id is open, a message."""
         whole = verbs.commit.WholeTurn.of([otherwise], None, {})
-        return self._numbering(session_id, _answer, call_id, reply, whole, stamp)
+        return self._numbering(name, _answer, call_id, reply, whole, stamp)
 
-    def _numbering(self, session_id: str, verb: Any, *given: Any) -> int:
-        session = Session(self.store, session_id)
+    def _numbering(self, name: str, verb: Any, *given: Any) -> int:
+        session = Session(self.store, name)  # which session that is, is looked up in the transaction
         while True:
             try:
-                return int(session._write(verb, *given))
+                return int(session._write(_of_name, verb, *given))
             except Unnumbered:
-                session._write(writing.number, self._spots)
+                session._write(_of_name, writing.number, self._spots)
 
     # ------------------------------------------------------------ reading rows
 
@@ -195,6 +195,11 @@ class NumberedRows:
         """What was counted so; None: nothing was."""
         with self.store.db.read() as tx:
             return tally.sums(tx, session_id, self._source)
+
+
+def _of_name(tx: Tx, runtime: Runtime, name: str, verb: Any, *given: Any, **more: Any) -> Any:
+    """A verb of the session that an application calls so."""
+    return verb(tx, runtime, reading.named(tx, name), *given, **more)
 
 
 def _answer(

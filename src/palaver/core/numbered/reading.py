@@ -79,12 +79,17 @@ def _numbered(tx: Tx, message: Message, spot: Spot, known: dict[str, NumberRow])
 # ---------------------------------------------------------------- sessions
 
 
-def living(tx: Tx, name: str) -> str | None:
-    """Our id of a session by what the application calls it, or by ours; None if there is none, or it was deleted. The
-    application's name comes first: it may have been given again after the session that had it was deleted."""
+def named(tx: Tx, name: str) -> str:
+    """Our id of a session by what the application calls it, or else by ours. The application's name comes first: it may
+    have been given again after the session that had it was deleted."""
     origin, scope = sessions.CLIENT
     row = rows.foreign_id.one(tx, origin=origin, scope=scope, foreign=name)
-    found = row.id if row else name
+    return row.id if row else name
+
+
+def living(tx: Tx, name: str) -> str | None:
+    """The same of a session that is there and was not deleted; None if there is none."""
+    found = named(tx, name)
     stamps = rows.session_stamps.one(tx, session=found)
     return found if stamps is not None and stamps.deleted_at is None else None
 

@@ -232,17 +232,17 @@ class SessionDB:
     ) -> int:
         """Write a row; its number."""
         arguments.text("role", role)
-        stamp, session = time.time(), self._require(session_id)
+        stamp = time.time()
         row: Row = {"role": role, "content": rows.encoded(content), "tool_name": tool_name}
         row |= {"tool_calls": _json(tool_calls), "tool_call_id": tool_call_id, "token_count": token_count}
         row |= {"finish_reason": finish_reason, "reasoning": reasoning}
         row |= {"reasoning_details": _json(reasoning_details), "codex_reasoning_items": _json(codex_reasoning_items)}
         message = rows.message_of(row)
         if role == "tool" and isinstance(tool_call_id, str):
-            return self._rows.answer(session.id, tool_call_id, lambda call: rows.result_of(row, call), message, stamp)
+            return self._rows.answer(session_id, tool_call_id, lambda call: rows.result_of(row, call), message, stamp)
         if rows.has_calls(message):
-            return self._rows.call(session.id, message, stamp)
-        return self._rows.append(session.id, message, stamp)
+            return self._rows.call(session_id, message, stamp)
+        return self._rows.append(session_id, message, stamp)
 
     @like_sqlite
     def get_messages(self, session_id: str) -> list[Row]:
