@@ -53,6 +53,13 @@ TARGETS = {
     "normal.fork": Target("fork in the middle of 2,000 messages", 0.2, unit="ms"),
     "normal.fork.known": Target("fork vs a raw fork that is told the message's id", unit="ms"),
     "normal.graft": Target("graft of {grafted:,} turns vs raw inserts of the same rows, per turn", 3.3),
+    "own.hermes.append": Target("Hermes: append_message vs commit, mean", 1.43),
+    "own.hermes.mix": Target("Hermes: question, call, result, answer, per row vs commit, mean", 2),
+    "own.hermes.search": Target("Hermes: search_messages vs store.search, a page of 20", 1.2, unit="ms"),
+    "own.hermes.rich": Target(
+        "Hermes: list_sessions_rich of {sessions:,} vs sessions.list, a page of 20", 3, unit="ms"
+    ),
+    "own.hermes.storm": Target("Hermes: 8 processes, worst wait vs commits", 2, unit="ms"),
     "normal.storm.rate": Target("8 processes, messages/s", 0.9, ">=", "/s"),
     "normal.storm.worst": Target("8 processes, worst wait", 100, unit="ms", judged="ours"),
     "normal.cold": Target("import + open + read one session", 1.5, unit="ms"),

@@ -18,7 +18,7 @@ from .core.numbered.reading import NumberedRow as NumberedRow
 from .core.numbered.reading import Spot as Spot
 from .core.numbered.reading import Spots
 from .core.numbered.records import SummaryRow as SummaryRow
-from .core.numbered.tally import Sums
+from .core.numbered.tally import Sums as Sums
 from .core.numbered.writing import Unnumbered
 from .core.read import sessions as read_sessions
 from .core.runtime import Runtime
@@ -174,9 +174,10 @@ class NumberedRows:
         """Say that it is over; the first reason stays."""
         Session(self.store, session_id)._write(writing.end, reason)
 
-    def first_words(self, session_id: str) -> str | None:
+    def first_words(self, session_ids: list[str]) -> dict[str, str]:
+        """What the user said first, by session."""
         with self.store.db.read() as tx:
-            return reading.first_words(tx, session_id)
+            return reading.first_words(tx, session_ids)
 
     def count_sessions(self, source: str | None) -> int:
         with self.store.db.read() as tx:
@@ -191,10 +192,10 @@ class NumberedRows:
         said = verbs.session_usage.Said.of(told.usage, told.model, *costs, self._source, key)
         Session(self.store, session_id)._write(_tally, said, told)
 
-    def sums(self, session_id: str) -> Sums | None:
-        """What was counted so; None: nothing was."""
+    def sums(self, session_ids: list[str]) -> dict[str, Sums]:
+        """What was counted so, by session; those of which nothing was told are not in it."""
         with self.store.db.read() as tx:
-            return tally.sums(tx, session_id, self._source)
+            return tally.sums(tx, session_ids, self._source)
 
 
 def _of_name(tx: Tx, runtime: Runtime, name: str, verb: Any, *given: Any, **more: Any) -> Any:

@@ -8,8 +8,7 @@ from typing import NamedTuple
 
 from ...base import exact_json
 from ...db.engine import Tx
-from ...db.queries import Q
-from .. import rows
+from .. import damage, rows
 from ..read import sessions, transcript
 from ..read.transcript import Message
 from . import records
@@ -118,13 +117,12 @@ def listed(tx: Tx, *, source: str | None, roots: bool, size: int) -> Iterator[Su
         at, name = page[-1].created_at, page[-1].id
 
 
-def first_words(tx: Tx, session_id: str) -> str | None:
-    """What the user said first in a session, as it was said."""
-    for _, data in tx.all(Q.first_words_shown, session=session_id):
-        part = exact_json.parse(data)
-        if isinstance(part, dict) and isinstance(part.get("text"), str) and part["text"].strip():
-            return str(part["text"])
-    return None
+def first_words(tx: Tx, session_ids: list[str]) -> dict[str, str]:
+    """What the user said first in sessions, as it was said."""
+    found = records.first_said.all(tx, ids=exact_json.dump(session_ids))
+    parts = {row.session_id: damage.parsed(row.data_json) for row in found if row.data_json is not None}
+    texts = {name: part.get("text") for name, part in parts.items() if isinstance(part, dict)}
+    return {name: text for name, text in texts.items() if isinstance(text, str)}
 
 
 def summary(tx: Tx, session_id: str) -> SummaryRow | None:

@@ -73,6 +73,22 @@ class SummaryRow(Row):
     last_stamp: float | None
 
 
+class SumsRow(Row):
+    session_id: str
+    input: int
+    output: int
+    reasoning: int
+    cache_read: int
+    cache_write: int
+    reported: float | None
+    computed: float | None
+
+
+class SaidRow(Row):
+    session_id: str
+    data_json: str | None
+
+
 number_of = Select("number_of", NumberRow)
 numbers_at_home = Select("numbers_at_home", NumberedRefRow)
 summary_of = Select("summary_of", SummaryRow)
@@ -85,3 +101,5 @@ titled = Select("titled", TitledRow)
 count_sessions = Select("count_sessions", CountRow)
 count_rows = Select("count_rows", CountedRow)
 usage_of_source = Select("usage_of_source", UsageRow)
+usage_by_source = Select("usage_by_source", SumsRow)
+first_said = Select("first_said", SaidRow)

@@ -28,13 +28,15 @@ class Sums(NamedTuple):
     computed: float | None
 
 
-def sums(tx: Tx, session_id: str, source: str) -> Sums | None:
-    """None: the dialect was told nothing."""
-    found = records.usage_of_source.all(tx, session=session_id, source=source)
-    if not found:
-        return None
-    usage = sum((usage_rows.counts(row) for row in found), NOTHING)
-    return Sums(usage, _sum([row.cost_reported for row in found]), _sum([row.cost_computed for row in found]))
+def sums(tx: Tx, session_ids: list[str], source: str) -> dict[str, Sums]:
+    """By session; those of which the dialect was told nothing are not in it."""
+    found = records.usage_by_source.all(tx, ids=exact_json.dump(session_ids), source=source)
+    return {
+        row.session_id: Sums(
+            Usage(row.input, row.output, row.reasoning, row.cache_read, row.cache_write), row.reported, row.computed
+        )
+        for row in found
+    }
 
 
 def _sum(costs: list[float | None]) -> float | None:

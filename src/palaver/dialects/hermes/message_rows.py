@@ -99,11 +99,11 @@ def _metadata(message: StoredMessage) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def counts(found: Iterable[NumberedRow]) -> Row:
+def counts(found: Iterable[NumberedRow]) -> tuple[int, int]:
     """How many rows there are, and how many calls in them."""
     active = [one for one in said(found) if one.is_active]
     calls = sum(len(_calls(one.row)) for one in active)
-    return {"message_count": len(active), "tool_call_count": calls}
+    return len(active), calls
 
 
 def _calls(row: Row) -> list[Any]:

@@ -153,7 +153,7 @@ class SessionDB:
 
     def _row(self, ours: str) -> Row | None:
         found = self._rows.summary(ours)
-        return None if found is None else session_rows.session_row(self._rows, found)
+        return None if found is None else session_rows.session_rows(self._rows, [found])[0]
 
     @like_sqlite
     def resolve_session_id(self, session_id_or_prefix: str) -> str | None:
@@ -352,7 +352,7 @@ class SessionDB:
         """Sessions with what was said first and when last, the last begun first. Those that come from another one are
         left out; a conversation that was compressed and went on elsewhere is shown as it goes on."""
         found = self._listed(source, exclude_sources, not include_children, limit, offset)
-        listed = [self._rich(row) for row in found]
+        listed = self._rich(found)
         if not project_compression_tips or include_children:
             return listed
         return [self._projected(row, ours) for row, ours in zip(listed, found, strict=True)]
@@ -369,24 +369,20 @@ class SessionDB:
             offset=offset,
         )
 
-    def _rich(self, found: SummaryRow) -> Row:
-        row = session_rows.session_row(self._rows, found)
-        row["preview"] = self._preview(found)
-        row["last_active"] = session_rows.last_active(self._rows, found) or row["started_at"]
-        return row
-
-    def _preview(self, found: SummaryRow) -> str:
-        """The beginning of what the user said first, on one line."""
-        first = self._rows.first_words(found.id) if found.relation != "fork" else found.preview
-        text = (first or "").replace("\n", " ").replace("\r", " ")[: _PREVIEW + 3].strip()
-        return text[:_PREVIEW] + "..." if len(text) > _PREVIEW else text
+    def _rich(self, found: list[SummaryRow]) -> list[Row]:
+        listed = session_rows.session_rows(self._rows, found)
+        first = self._rows.first_words([row.id for row in found]) if found else {}
+        for row, ours in zip(listed, found, strict=True):
+            row["preview"] = _preview(first.get(ours.id) if ours.relation != "fork" else ours.preview)
+            row["last_active"] = session_rows.last_active(self._rows, ours) or row["started_at"]
+        return listed
 
     def _projected(self, row: Row, found: SummaryRow) -> Row:
         """A conversation under the name of the session in which it goes on, at the place where it began."""
         tip = self._tip(found) if row["end_reason"] == _COMPRESSION else found
         if tip.id == found.id:
             return row
-        shown = self._rich(tip)
+        (shown,) = self._rich([tip])
         return row | {name: shown[name] for name in _OF_THE_TIP} | {"_lineage_root_id": row["id"]}
 
     @like_sqlite
@@ -410,7 +406,7 @@ class SessionDB:
     def search_sessions(self, source: str | None = None, limit: int = 20, offset: int = 0) -> list[Row]:
         """Sessions, the last begun first."""
         found = self._listed(source, None, False, limit, offset)
-        return [session_rows.session_row(self._rows, row) for row in found]
+        return session_rows.session_rows(self._rows, found)
 
     @like_sqlite
     def session_count(self, source: str | None = None) -> int:
@@ -449,6 +445,12 @@ class SessionDB:
         found = self._listed(source, None, False, -1, 0)
         old = [row for row in found if row.ended_at is not None and row.created_at / 1000 < before]
         return sum(self.delete_session(session_rows.name_of(row)) for row in old)
+
+
+def _preview(first: str | None) -> str:
+    """The beginning of what the user said first, on one line."""
+    text = (first or "").replace("\n", " ").replace("\r", " ")[: _PREVIEW + 3].strip()
+    return text[:_PREVIEW] + "..." if len(text) > _PREVIEW else text
 
 
 def _json(value: Any) -> str | None:

@@ -7,12 +7,12 @@ What a session of ours has a place for is there (facts, model, times, title, sum
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 from ...base import exact_json
 from ...errors import BadValue
-from ...numbered import NumberedRows, SummaryRow
+from ...numbered import NumberedRows, SummaryRow, Sums
 from .rows import SESSION_COLUMNS, Row
 
 AGENT, UNKNOWN = "hermes", "unknown"
@@ -26,6 +26,8 @@ BILLING = {
     "cost_source": "cost_source",
     "pricing_version": "pricing_version",
 }
+_NO_MODEL = '{"provider_id":"","model_id":""}'
+_NOTHING: Mapping[str, Any] = {}
 _FIRST_STAYS = ("billing_provider", "billing_base_url", "billing_mode")
 
 
@@ -38,19 +40,28 @@ def source_of(row: SummaryRow) -> str:
     return UNKNOWN if row.source is None else row.source
 
 
-def session_row(rows: NumberedRows, row: SummaryRow) -> Row:
-    about = _parsed(row.metadata_json)
+def session_rows(rows: NumberedRows, found: Sequence[SummaryRow]) -> list[Row]:
+    """What the columns of several sessions say; what was counted of them is asked for at once."""
+    sums = rows.sums([row.id for row in found]) if found else {}
+    return [_session_row(rows, row, sums.get(row.id)) for row in found]
+
+
+def _session_row(rows: NumberedRows, row: SummaryRow, sums: Sums | None) -> Row:
+    about = {} if row.metadata_json == "{}" else _parsed(row.metadata_json)
     ours, billing = _object(about, _OURS), _object(about, _BILLING)
-    found: Row = dict.fromkeys(SESSION_COLUMNS)
-    found |= {"id": name_of(row), "source": source_of(row), "user_id": row.user_id, "title": row.title}
-    found |= {"model": _model_of(row, ours), "model_config": ours.get("model_config")}
-    found["system_prompt"] = _prompt_of(rows, ours)
-    found["parent_session_id"] = row.parent_app_id or row.parent_id
-    found["started_at"] = _seconds(row.created_at, ours.get("started_at"))
-    found["ended_at"] = None if row.ended_at is None else _seconds(row.ended_at, ours.get("ended_at"))
-    found["end_reason"] = row.end_reason
-    found |= {column: billing.get(key) for column, key in BILLING.items()}
-    return found | _counts(rows, row) | _usage(rows, row)
+    ended = None if row.ended_at is None else _seconds(row.ended_at, ours.get("ended_at"))
+    messages, calls = _counts(rows, row)
+    (spent, said, thought, read, written), estimated, actual = _used(row, sums)
+    # fmt: off
+    return dict(zip(SESSION_COLUMNS, (
+        name_of(row), source_of(row), row.user_id, _model_of(row, ours), ours.get("model_config"),
+        _prompt_of(rows, ours) if ours else None, row.parent_app_id or row.parent_id,
+        _seconds(row.created_at, ours.get("started_at")), ended, row.end_reason, messages, calls,
+        spent, said, read, written, thought,
+        billing.get("provider"), billing.get("base_url"), billing.get("mode"), estimated, actual,
+        billing.get("cost_status"), billing.get("cost_source"), billing.get("pricing_version"), row.title,
+    ), strict=True))
+    # fmt: on
 
 
 def brief(row: SummaryRow) -> Row:
@@ -71,30 +82,27 @@ def last_active(rows: NumberedRows, row: SummaryRow) -> float | None:
     return row.last_message_at / 1000 if row.last_stamp is None else row.last_stamp
 
 
-def _counts(rows: NumberedRows, row: SummaryRow) -> Row:
+def _counts(rows: NumberedRows, row: SummaryRow) -> tuple[int, int]:
+    """How many rows it has, and how many calls are in them."""
     if row.is_irregular:
         from .message_rows import counts
 
         return counts(rows.read(row.id))
-    said = (row.thread_messages or 0) + (row.thread_results or 0) - row.interrupted
-    return {"message_count": said, "tool_call_count": row.thread_calls or 0}
+    return (row.thread_messages or 0) + (row.thread_results or 0) - row.interrupted, row.thread_calls or 0
 
 
-def _usage(rows: NumberedRows, row: SummaryRow) -> Row:
-    """What this dialect was told, if it was told anything; else what the session counted."""
-    sums = rows.sums(row.id)
-    if sums is None:
-        counts = (row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.cache_read, row.cache_write)
-        estimated, actual = None, row.cost_usd or None
-    else:
-        counts, estimated, actual = sums.usage.counts(), sums.computed, sums.reported
-    spent, said, thought, read, written = counts
-    found: Row = {"input_tokens": spent, "output_tokens": said, "reasoning_tokens": thought}
-    found |= {"cache_read_tokens": read, "cache_write_tokens": written}
-    return found | {"estimated_cost_usd": estimated, "actual_cost_usd": actual}
+def _used(row: SummaryRow, sums: Sums | None) -> tuple[tuple[int, int, int, int, int], float | None, float | None]:
+    """What this dialect was told, if it was told anything; else what the session counted. Tokens, and what they cost as
+    a price list says, and as somebody said."""
+    if sums is not None:
+        return sums.usage.counts(), sums.computed, sums.reported
+    counts = (row.prompt_tokens, row.completion_tokens, row.reasoning_tokens, row.cache_read, row.cache_write)
+    return counts, None, row.cost_usd or None
 
 
 def _model_of(row: SummaryRow, ours: Mapping[str, Any]) -> str | None:
+    if row.model_json == _NO_MODEL and not ours:
+        return None
     model = _parsed(row.model_json)
     name = joined(model.get("provider_id"), model.get("model_id"))
     given = ours.get("model")
@@ -165,5 +173,5 @@ def _parsed(text: str) -> dict[str, Any]:
 
 
 def _object(about: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = about.get(key)
-    return value if isinstance(value, Mapping) else {}
+    value = about.get(key) if about else None
+    return value if isinstance(value, dict) else _NOTHING
