@@ -134,7 +134,8 @@ def _call_part(call: Any, place: int, taken: set[str]) -> Part:
     about = call if isinstance(call, dict) else {}
     function = about.get("function")
     function = function if isinstance(function, dict) else {}
-    name, call_id = function.get("name"), about.get("id")
+    name: Any = function.get("name")
+    call_id: Any = about.get("id")
     if not _is_name(call_id) or call_id in taken:
         call_id = f"call-{place}"
     taken.add(call_id)
@@ -258,7 +259,7 @@ def _reasoning_of(parts: list[Part]) -> Row:
     row: Row = {"reasoning": "\n\n".join(texts) or None}
     for part in found:
         about = part.get("providerMetadata")
-        kept = about.get(_OURS) if isinstance(about, dict) else None
+        kept: Any = about.get(_OURS) if isinstance(about, dict) else None
         for name in _DETAILS if isinstance(kept, dict) else ():
             if name in kept:
                 row[name] = exact_json.dump(kept[name])

@@ -1,0 +1,1 @@
+"""Hermes Agent's vocabulary over a store: its `state.db`, in and out."""
