@@ -151,14 +151,14 @@ class _File:
     def _add(self, store: Store, info: SessionInfo, names: dict[str, str], number_of: NumberOf | None) -> None:
         session = Session(store, info.id)
         try:
-            row = session_row(store, info, _parent(session, info, names))
+            row = session_row(store, info, parent_of(session, info, names))
             found = rows_of(store, session)
             used = totals.told(session)
         except PalaverError as error:
             self.report.broken[names[info.id]] = str(error)
             return
         row["title"] = self._title(info, names[info.id])
-        self._put("sessions", row | _counts(found))
+        self._put("sessions", row | counts(found))
         for each in found:
             self._put_row(each, names[info.id], number_of)
         self._put_models(row, used)
@@ -224,12 +224,12 @@ class _File:
         self.report.left_out[what] = self.report.left_out.get(what, 0) + count
 
 
-def _parent(session: Session, info: SessionInfo, names: dict[str, str]) -> str | None:
+def parent_of(session: Session, info: SessionInfo, names: dict[str, str]) -> str | None:
     found = session.ancestors() if info.relation != "root" else []
     return names.get(found[0]) if found else None
 
 
-def _counts(found: list[StoredRow]) -> dict[str, Any]:
+def counts(found: list[StoredRow]) -> dict[str, Any]:
     """Of what is active, as a later Hermes counts."""
     active = [each.row for each in found if each.is_active]
     return {"message_count": len(active), "tool_call_count": sum(_calls(row) for row in active)}

@@ -63,14 +63,19 @@ class ImportReport(msgspec.Struct):
 def import_file(store: Store, path: str | os.PathLike[str], progress: Progress | None = None) -> ImportReport:
     """Bring in all that is new in a `state.db`."""
     with state_file.opened(path) as file:
-        source = Source(file)
-        report = ImportReport(file.path, file.version, (file.version or 0) > state_file.NEWEST)
-        for found in source.sessions():
-            _bring_in(store, found, report, progress)
-        report.problems = source.problems + report.problems
-        report.tables = file.others
-        report.unreadable = [str(gap) for gap in file.gaps]
-        return report
+        return bring_in(store, file, progress)
+
+
+def bring_in(store: Store, file: StateFile, progress: Progress | None = None) -> ImportReport:
+    """All that is new in one that is open."""
+    source = Source(file)
+    report = ImportReport(file.path, file.version, (file.version or 0) > state_file.NEWEST)
+    for found in source.sessions():
+        _bring_in(store, found, report, progress)
+    report.problems = source.problems + report.problems
+    report.tables = file.others
+    report.unreadable = [str(gap) for gap in file.gaps]
+    return report
 
 
 def sessions_in(file: StateFile) -> Iterator[GraftSession]:
@@ -118,14 +123,17 @@ class Source:
         for name in self._messages.keys() - keys.keys():
             self._tell(name, None)("its row cannot be read, or is not there; what was said in it is brought in")
         orphans = sorted(self._messages.keys() - keys.keys())
+        given = set[str]()
         for name in [*_parents_first({name: parent for name, (_, parent) in keys.items()}), *orphans]:
             number, parent = keys.get(name, (None, None))
-            yield self._found(name, number, self._parent(name, parent, keys))
+            yield self._found(name, number, self._parent(name, parent, given, parent in keys))
+            given.add(name)
 
-    def _parent(self, name: str, parent: str | None, keys: Any) -> str | None:
-        if parent is None or (parent in keys and parent != name):
+    def _parent(self, name: str, parent: str | None, given: set[str], is_there: bool) -> str | None:
+        if parent is None or parent in given:
             return parent
-        self._tell(name, None)(f"it comes from {parent!r:.80}, which is not in the file; it has no parent here")
+        why = "by a circle, from itself" if is_there else f"from {parent!r:.80}, which is not in the file"
+        self._tell(name, None)(f"it comes {why}; it has no parent here")
         return None
 
     def _found(self, name: str, number: int | None, parent: str | None) -> Found:

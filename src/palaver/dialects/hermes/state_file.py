@@ -44,7 +44,11 @@ def opened(path: str | os.PathLike[str]) -> Iterator[StateFile]:
         copy = str(Path(folder, "state.db"))
         _take(name, copy)
         with closing(_connected(name, copy)) as connection:
-            yield StateFile(name, connection)
+            try:
+                file = StateFile(name, connection)
+            except sqlite3.DatabaseError as error:
+                raise StoreCorrupt(f"{name} is damaged, and nothing of it can be read: {error}") from None
+            yield file
 
 
 def _take(path: str, copy: str) -> None:
@@ -87,7 +91,7 @@ def _connected(path: str, copy: str) -> sqlite3.Connection:
     try:
         connection.execute("PRAGMA trusted_schema = OFF")
         connection.execute("PRAGMA writable_schema = ON")  # a line of its schema that is damaged does not hide the rest
-        connection.execute("SELECT count(*) FROM sqlite_master").fetchall()
+        connection.execute("PRAGMA schema_version").fetchall()
     except sqlite3.DatabaseError as error:
         connection.close()
         raise StoreCorrupt(f"{path} is damaged, and nothing of it can be read: {error}") from None
@@ -128,11 +132,10 @@ class StateFile:
 
     @cached_property
     def _names(self) -> list[str]:
-        found = "SELECT name FROM sqlite_master WHERE type = 'table' AND sql NOT LIKE 'CREATE VIRTUAL%' ORDER BY name"
-        try:
-            return [str(name) for (name,) in self._connection.execute(found) if isinstance(name, str)]
-        except sqlite3.DatabaseError as error:
-            raise StoreCorrupt(f"{self.path} is damaged, and nothing of it can be read: {error}") from None
+        """The real tables; of a damaged schema, those that can be read."""
+        found = [row[1:] for row in Table(self._connection, "sqlite_master").keys("type", "name", "sql")]
+        real = [(kind, name) for kind, name, sql in found if not str(sql).upper().startswith("CREATE VIRTUAL")]
+        return sorted(name for kind, name in real if kind == "table" and isinstance(name, str))
 
     def _refuse_other(self) -> None:
         if "chat_sessions" in self._names:

@@ -6,7 +6,7 @@ import json
 from pathlib import Path
 from typing import Any
 
-from .files import T, Said, calls, made, session
+from .files import Said, T, calls, made, session
 
 PICTURE = "\x00json:" + json.dumps(
     [

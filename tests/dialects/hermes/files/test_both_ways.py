@@ -1,4 +1,4 @@
-"""A `state.db` comes in and goes out without a loss: import(export(import(x))) = import(x), and the rows are the rows."""
+"""A `state.db` comes in and goes out without a loss: import(export(import(x))) = import(x), row for row."""
 
 from __future__ import annotations
 
