@@ -62,7 +62,7 @@ def export_file(
     _refuse(name, overwrite)
     part = f"{name}.{os.getpid()}.part"
     try:
-        _make(part)
+        _make(name, part)
         with closing(sqlite3.connect(part, isolation_level=None)) as connection:
             file = _File(connection, ExportReport(name), strict)
             file.fill(store, number_of, progress)
@@ -79,13 +79,11 @@ def export_file(
     return file.report
 
 
-def _make(part: str) -> None:
+def _make(path: str, part: str) -> None:
     try:
         os.close(os.open(part, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     except OSError as error:
-        raise StoreReadOnly(
-            f"{part.rpartition('.')[0].rpartition('.')[0]} cannot be written: {error.strerror}"
-        ) from None
+        raise StoreReadOnly(f"{path} cannot be written: {error.strerror}") from None
 
 
 def _write_out(part: str) -> None:

@@ -88,8 +88,8 @@ def _preview(said: list[StoredRow]) -> str:
     """What the user said first, by the time that it has."""
     asked = [each.row for each in said if each.row["role"] == "user" and isinstance(each.row.get("content"), str)]
     first = min(asked, key=lambda row: row["timestamp"], default=None)
-    content = str(first["content"]) if first else ""
-    return content.partition("\0")[0][:_PREVIEW]  # SQL's texts end there
+    content, _, _ = str(first["content"] if first else "").partition("\0")  # SQL's texts end there
+    return content[:_PREVIEW]
 
 
 # ---------------------------------------------------------------- sessions

@@ -71,7 +71,7 @@ def _said(path: str, copy: str) -> dict[str, Any]:
     try:
         said: dict[str, Any] = json.loads(done.stdout)
     except ValueError:
-        why = done.stderr.decode(errors="replace").strip().rpartition("\n")[2]
+        _, _, why = done.stderr.decode(errors="replace").strip().rpartition("\n")
         raise StoreError(f"{path} cannot be copied to be read: {why or f'exit code {done.returncode}'}") from None
     return said
 
@@ -118,8 +118,8 @@ class StateFile:
     @cached_property
     def version(self) -> int | None:
         with suppress(sqlite3.DatabaseError, ValueError, TypeError):
-            found = self._connection.execute("SELECT version FROM schema_version LIMIT 1").fetchone()
-            return int(found[0]) if found else None
+            for (version,) in self._connection.execute("SELECT version FROM schema_version LIMIT 1"):
+                return int(version)
         return None
 
     @cached_property

@@ -66,10 +66,10 @@ def _model(info: SessionInfo, ours: Mapping[str, Any]) -> str | None:
 
 
 def _prompt(store: Store, session: Session, info: SessionInfo, ours: Mapping[str, Any]) -> str | None:
-    """The session's own, else that of its newest turn."""
+    """The session's own, else that of its newest turn which has one."""
     digest = ours.get(DIGEST)
     if digest is None and PROMPT not in ours and info.turn_id is not None:
-        digest = next((turn.system_prompt for turn in session.path(limit=1)), None)
+        digest = next((turn.system_prompt for turn in reversed(session.path()) if turn.system_prompt), None)
     return store.system_prompt(digest) if isinstance(digest, str) else _text(ours, PROMPT)
 
 

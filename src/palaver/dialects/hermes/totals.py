@@ -73,8 +73,8 @@ def _by_model(rows: Iterable[Mapping[str, Any]], tell: Tell) -> tuple[list[Spent
 
 
 def _added(one: Spent, other: Spent) -> Spent:
-    costs = (_sum([one.computed, other.computed]), _sum([one.reported, other.reported]))
-    return one._replace(usage=one.usage + other.usage, computed=costs[0], reported=costs[1])
+    computed, reported = _sum([one.computed, other.computed]), _sum([one.reported, other.reported])
+    return one._replace(usage=one.usage + other.usage, computed=computed, reported=reported)
 
 
 def _costed(main: list[Spent], totals: Spent) -> list[Spent]:
