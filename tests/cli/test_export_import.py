@@ -46,6 +46,7 @@ def test_chosen_sessions_bring_what_they_share(cli: Cli) -> None:
         "sessions": 1,
         "bytes": (cli.home / "one.jsonl").stat().st_size,
         "broken": [],
+        **{"rows": None, "columns": [], "untitled": [], "left_out": []},  # of `--dialect`
     }
     there = other(cli)
     there.ok("import", "one.jsonl")

@@ -19,6 +19,7 @@ from palaver.base import address
 from palaver.cli import location, program, suggest
 from palaver.cli.commands import doctor_server
 from palaver.cli.exits import Stop, hide_secrets
+from tests.dialects.hermes.files.talks import of_22
 from tests.postgres.conftest import server
 from tests.postgres.pooler import Pooler
 from tests.postgres.server import Given, connect_given, rewritten
@@ -157,6 +158,17 @@ def test_out_and_in_is_the_same_to_the_byte(looking: Cli, filled: Path, database
     name = f"{database}#imported-{next(_numbers)}"
     assert looking.ok("import", "here.jsonl", "-s", name) == "imported 2 sessions\n"
     assert looking.json("import", "here.jsonl", "-s", name)["already_there"] == 2
+
+
+def test_a_file_of_hermes_comes_in_and_goes_out(looking: Cli, database: str) -> None:
+    of_22(looking.home / "state.db")
+    name = f"{database}#imported-{next(_numbers)}"
+    assert looking.json("import", "--from", "hermes", "state.db", "-s", name)["items"] == 14
+    assert looking.json("import", "--from", "hermes", "state.db", "-s", name)["known"] == 14
+    assert looking.json("export", "--dialect", "hermes", "out.db", "-s", name)["rows"] == 14
+    again = f"{database}#imported-{next(_numbers)}"
+    assert looking.json("import", "--from", "hermes", "out.db", "-s", again)["items"] == 14
+    assert looking.json("show", "s1", "-s", again)["messages"][0]["parts"][0]["text"] == "one"
 
 
 @pytest.mark.long

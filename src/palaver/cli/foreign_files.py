@@ -85,7 +85,7 @@ def looks_like(head: bytes) -> str:
     if not head:
         return "empty"
     if head.startswith(b"SQLite format 3\0"):
-        return "a SQLite database: if it is a store, name it with --store, or use `palaver copy`"
+        return "a SQLite database: a store goes with --store or `palaver copy`, a state.db of Hermes with --from hermes"
     packed = next((what for magic, what in _PACKED.items() if head.startswith(magic)), None)
     if packed:
         return f"{packed}: unpack it first"

@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from ..base import arguments, ids
+from ..base import arguments, exact_json, ids
 from ..base.clock import now_ms
 from ..base.exact_json import check_column, check_name
 from ..core import read, session_facts
 from ..core.read import jumps, natives
 from ..core.read.natives import Key, Known
-from ..core.verbs import create, graft
+from ..core.verbs import create, graft, lifecycle
 from ..core.verbs.graft import Moved, NewTurn, Stale
 from ..db.engine import Tx
 from ..errors import BadValue, PalaverError, SessionArchived, SessionDeleted, SessionNotFound, StoreError
@@ -70,12 +70,22 @@ class Source:
         check_name("session id", arguments.text("session id", self._given.id))
         if not self._origin or not self._given.id:
             raise BadValue("a session that comes from elsewhere has an origin and an id there; neither can be empty")
+        self._check_end()
         self._find()
         broken = self._bring_in_steps()
         self._bring_in_orphans()
         self._follow_head()
+        self._end()
         if broken is not None:
             raise broken
+
+    def _check_end(self) -> None:
+        given = self._given
+        preparing.time("ended_at", given.ended_at)
+        if exact_json.check_text("end_reason", given.end_reason) == "":
+            raise BadValue("an empty end_reason says nothing; leave it out")
+        if given.ended_at is None and given.end_reason is not None:
+            raise BadValue("a session with an end_reason has ended at a time; give ended_at, too")
 
     def _find(self) -> None:
         """The session, if it is here; what a new one would begin with, if not."""
@@ -433,6 +443,17 @@ class Source:
                 turn_id = natives.ending(tx, self._session_id, self._origin, item)
             known = None if turn_id is None else End(None, turn_id)
         return item if known is None else known
+
+    def _end(self) -> None:
+        """What is over there is over here, too, unless that was said before."""
+        at, session_id = self._given.ended_at, self._session_id
+        if at is None or session_id is None:
+            return
+        with self._run.db.read() as tx:
+            if read.sessions.info(tx, session_id).ended_at is not None:
+                return
+        with self._run.db.write(hard=True) as tx:
+            lifecycle.end_at(tx, session_id, at, self._given.end_reason)
 
     def _make_empty(self) -> None:
         """A session in which nothing was said is one all the same; one of which everything was refused is none."""

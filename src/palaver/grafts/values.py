@@ -79,7 +79,8 @@ class GraftMove(msgspec.Struct, frozen=True):
 class GraftSession(msgspec.Struct, frozen=True):
     """A session of the source: which program it is of, its id there, its turns and moves as they happened, and what a
     new session of ours begins with. `into` is one that is there and takes them in; `parent` a session it came from, by
-    its id there or ours."""
+    its id there or ours; a fact that is None is not taken over from there. `ended_at`: it is over since then, and
+    `end_reason` says why; one that is not over here ends, too, whenever that is told."""
 
     origin: str
     id: str
@@ -90,10 +91,12 @@ class GraftSession(msgspec.Struct, frozen=True):
     workspace: str | None = None
     model: Any = None
     metadata: Mapping[str, Any] | None = None
-    facts: Mapping[str, str] = {}
+    facts: Mapping[str, str | None] = {}
     parent: str | None = None
     relation: str | None = None
     into: str | None = None
+    ended_at: int | None = None
+    end_reason: str | None = None
 
 
 # ---------------------------------------------------------------- what came of it

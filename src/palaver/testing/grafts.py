@@ -74,6 +74,27 @@ class Grafts(Group):
         assert info.updated_at == YEAR + 2001
         assert session.at(YEAR + 1600).messages()[-1]["parts"][0]["text"] == "word 1000!"
 
+    def test_what_is_over_there_is_over_here_at_its_own_time_and_once(self, store: Store) -> None:
+        bring(store, spoken("a", "one"), created_at=YEAR)
+        session = store.sessions.get("s-1")
+        assert not session.info.ended_at
+        bring(store, spoken("a", "one"), created_at=YEAR, ended_at=YEAR + 9, end_reason="user_exit")
+        assert (session.info.ended_at, session.info.end_reason) == (YEAR + 9, "user_exit")
+        before = session.cursor()
+        bring(store, spoken("a", "one"), ended_at=YEAR + 10, end_reason="later")
+        assert (session.info.ended_at, session.cursor()) == (YEAR + 9, before)
+        store.graft(GraftSession("there", "empty", [], ended_at=YEAR, created_at=YEAR))
+        assert store.sessions.get("empty").info.ended_at == YEAR
+        refused: list[dict[str, Any]] = [{"ended_at": -1}, {"end_reason": "y"}, {"ended_at": YEAR, "end_reason": ""}]
+        for wrong in refused:
+            with pytest.raises(GraftRefused):
+                store.graft(GraftSession("there", "wrong", [], **wrong))
+
+    def test_a_fact_that_is_none_is_not_taken_over_from_the_parent(self, store: Store) -> None:
+        store.graft(GraftSession("there", "first", [], facts={"user": "u", "source": "cli"}))
+        store.graft(GraftSession("there", "second", [], parent="first", relation="continue", facts={"user": None}))
+        assert dict(store.sessions.get("second").facts) == {"source": "cli"}
+
     def test_messages_have_times_and_ids_of_their_own(self, store: Store) -> None:
         said = [
             {"id": "m1", "role": "user", "content": "early", "created_at": YEAR},

@@ -21,7 +21,7 @@ from ..ui.progress import TransferProgress
 from ..ui.screen import Screen
 from ..whole_file import whole_file
 from ..wording import worded
-from . import import_from
+from . import dialect_files, import_from
 
 FORMATS = ("jsonl", "json", "markdown")
 
@@ -39,13 +39,15 @@ class Target(NamedTuple):
         "palaver export -o talks.jsonl",
         "palaver export @ --format markdown | less",
         "palaver export @~2 --format markdown -o before.md",
+        "palaver export --dialect hermes state.db",
     ],
     keys={
         "file": "where it was written",
-        "format": "jsonl, json or markdown",
+        "format": "jsonl, json or markdown, or the dialect",
         "sessions": "how many sessions were asked for; null: all",
         "bytes": "how long the file is",
         "broken[]": "sessions that could not be exported whole: session and why",
+        **dialect_files.EXPORT_KEYS,
     },
 )
 @click.argument("sessions", nargs=-1, type=SessionName())
@@ -63,13 +65,35 @@ class Target(NamedTuple):
     show_default=True,
     help="jsonl: everything, for import. json: a line per session, for tools. markdown: for people.",
 )
-def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str) -> int:
+@click.option(
+    "--dialect",
+    type=click.Choice(dialect_files.NAMES),
+    help="All sessions as another program's own file: `hermes` writes the state.db of Hermes Agent.",
+)
+@click.option("--strict", is_flag=True, help="With --dialect: only what its documented schema has; the rest is told.")
+@click.option("--overwrite", is_flag=True, help="With --dialect: an older file of that kind may be written over.")
+def export(
+    call: Call,
+    sessions: tuple[str, ...],
+    output: str | None,
+    shape: str,
+    dialect: str | None,
+    strict: bool,
+    overwrite: bool,
+) -> int:
     """Write sessions to a file that import reads.
 
     Without SESSIONS, all of them. Sessions that the chosen ones share turns with come along as far as they are needed.
     With --format json or markdown, SESSION~2 or SESSION@{4} is the session up to there.
     --json needs -o, for stdout is the export's then. Exit code 1 if a session holds something that cannot be exported;
-    it is named, and the others are there."""
+    it is named, and the others are there.
+
+    With --dialect every session goes into one file of another program, which is named by -o or by itself; it is made
+    anew, and never put over a store."""
+    if dialect is not None:
+        return dialect_files.export(call, dialect_files.target(sessions, output, shape), strict, overwrite)
+    if strict or overwrite:
+        raise Stop(USAGE, "--strict and --overwrite go with --dialect", "Usage")
     store = call.store(readonly=True)
     chosen = [_target(store, name, shape) for name in sessions] or None
     if output is None:
@@ -80,7 +104,8 @@ def export(call: Call, sessions: tuple[str, ...], output: str | None, shape: str
     length = os.stat(output).st_size
     value = {"file": output, "format": shape, "sessions": len(chosen) if chosen else None, "bytes": length}
     what = count(len(chosen), "session") if chosen else "every session"
-    call.done({**value, "broken": _report_broken(call, broken)}, f"wrote {what} to {output}, {size(length)}")
+    told = {**value, "broken": _report_broken(call, broken), **dialect_files.NO_EXPORT}
+    call.done(told, f"wrote {what} to {output}, {size(length)}")
     return PROBLEMS if broken else OK
 
 
@@ -161,6 +186,7 @@ def _everything(store: Store) -> Iterator[Target]:
         "palaver import talks.jsonl",
         "ssh host palaver export | palaver import -",
         "palaver import --from openai chat.json --id chat-42",
+        "palaver import --from hermes",
     ],
     keys={
         "imported": "sessions taken in",
@@ -178,14 +204,16 @@ def _everything(store: Store) -> Iterator[Target]:
         "known": "with --from: items that were there",
         "beside": "with --from: new turns kept beside, because the session went on here",
         "homeless": "with --from: things that no message has a place for, kept as they came",
+        **dialect_files.IMPORT_KEYS,
     },
 )
-@click.argument("file", metavar="FILE|-")
+@click.argument("file", metavar="[FILE|-]", required=False)
 @click.option(
     "--from",
     "format",
-    type=click.Choice(import_from.FORMATS),
-    help="A conversation instead of an export: UIMessages, or messages of that API, as JSON or JSON Lines.",
+    type=click.Choice((*import_from.FORMATS, *dialect_files.NAMES)),
+    help="A conversation instead of an export: UIMessages, or messages of that API, as JSON or JSON Lines; `hermes`: "
+    "the state.db of Hermes Agent (without FILE: the one in $HERMES_HOME, else in ~/.hermes).",
 )
 @click.option(
     "--id", "name", metavar="NAME", help="With --from: which conversation it is; the same again adds what is new."
@@ -194,7 +222,13 @@ def _everything(store: Store) -> Iterator[Target]:
 @click.option("--agent", metavar="NAME", help="With --from: who answers in it.")
 @click.option("--title", metavar="TITLE", help="With --from: what to call it.")
 def import_(
-    call: Call, file: str, format: str | None, name: str | None, is_new: bool, agent: str | None, title: str | None
+    call: Call,
+    file: str | None,
+    format: str | None,
+    name: str | None,
+    is_new: bool,
+    agent: str | None,
+    title: str | None,
 ) -> int:
     """Read an export into the store, or a conversation of a model API.
 
@@ -203,7 +237,18 @@ def import_(
     with what it looks like.
 
     With --from a conversation comes in: what is there already (by --id and the bytes of each message) is left alone,
-    what is new is added, and what was said here since stays."""
+    what is new is added, and what was said here since stays. --from hermes brings in every session of its file, with
+    the times, costs and lineage that they have there; the file itself is not touched, and may be in use."""
+    if format in dialect_files.NAMES:
+        if name is not None or is_new or agent is not None or title is not None:
+            raise Stop(
+                USAGE,
+                "the sessions of such a file have names: --id, --new, --agent and --title go not with it",
+                "Usage",
+            )
+        return dialect_files.import_(call, file)
+    if file is None:
+        raise Stop(USAGE, "name the file to read, or - for stdin", "Usage")
     if format is not None:
         with _source(file) as opened:
             data = opened.read()
@@ -231,7 +276,8 @@ def import_(
     refused = f", {summary.refused:,} refused" if summary.refused else ""
     told = {"refusals": listed, "cut": [{"session": one.session, "why": one.what} for one in cuts]}
     call.done(
-        {**value, **told, **import_from.NOTHING}, f"imported {count(summary.imported, 'session')}{there}{refused}"
+        {**value, **told, **import_from.NOTHING, **dialect_files.NO_IMPORT},
+        f"imported {count(summary.imported, 'session')}{there}{refused}",
     )
     return PROBLEMS if summary.refused or refusals else OK
 

@@ -12,6 +12,7 @@ from ..exits import OK, PROBLEMS, USAGE, Stop
 from ..ui.format import count
 from ..ui.screen import Screen
 from ..wording import worded
+from . import dialect_files
 
 FORMATS = ("aisdk", "openai", "anthropic")
 NOTHING = dict.fromkeys(("session", "turns", "items", "known", "beside", "homeless"))  # of an export
@@ -71,6 +72,7 @@ def _tell(call: Call, report: GraftReport) -> int:
         **{"lines": session.items + session.known, "refusals": refusals, "cut": [], "session": session.session_id},
         **{"turns": session.turns, "items": session.items, "known": session.known},
         **{"beside": session.beside, "homeless": session.homeless},
+        **dialect_files.NO_IMPORT,
     }
     call.done(value, _sentence(report))
     return PROBLEMS if refusals else OK

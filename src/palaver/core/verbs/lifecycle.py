@@ -145,6 +145,14 @@ def set_ended(tx: Tx, _: Runtime, session_id: str, ended: bool, reason: str | No
     open_turn.record_event(tx, head, "end" if ended else "reopen", None, {"reason": reason} if ended else {})
 
 
+def end_at(tx: Tx, session_id: str, at: int, reason: str | None) -> None:
+    """It was over at a time, by the word of who kept it until now; nothing, if that was said meanwhile."""
+    head = heads.lock(tx, session_id, timestamps=0)
+    if head.deleted_at is None and sessions.info(tx, session_id).ended_at is None:
+        tx.defer(Q.set_ended, session=session_id, at=at, reason=reason)
+        open_turn.record_event(tx, head, "end", None, {"reason": reason})
+
+
 def set_archived(tx: Tx, _: Runtime, session_id: str, archived: bool) -> None:
     if _is_archived(tx, session_id) == archived:
         return
