@@ -99,6 +99,13 @@ def test_the_preview_is_of_the_first_that_a_user_said(db: Any) -> None:
     assert row_of(db, "s")["preview"] == "first"
 
 
+def test_an_empty_text_is_the_first_that_a_user_said(db: Any) -> None:
+    db.create_session("s", "cli")
+    db.append_message("s", "user", "")
+    db.append_message("s", "user", "second")
+    assert row_of(db, "s")["preview"] == ""
+
+
 def test_the_preview_is_of_the_session_itself(db: Any) -> None:
     for name in ("s", "t"):
         db.create_session(name, "cli")

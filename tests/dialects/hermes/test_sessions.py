@@ -97,7 +97,7 @@ def test_an_empty_text_is_not_null(db: Any) -> None:
 
 
 def test_any_source_will_do(db: Any) -> None:
-    for source in ("cli", "telegram", "a b", "ünï", "", "x" * 300):
+    for source in ("cli", "telegram", "a b", "ünï", 'it\'s "odd"', "x" * 300):
         db.create_session(f"of {source}", source)
         assert db.get_session(f"of {source}")["source"] == source
 
@@ -276,11 +276,18 @@ def test_whoever_ended_still_takes_messages(db: Any) -> None:
     assert (row["message_count"], row["end_reason"]) == (1, "compression")
 
 
-@pytest.mark.parametrize("reason", ["compression", "session_reset", "ünï", "", "x" * 300])
+@pytest.mark.parametrize("reason", ["compression", "session_reset", "ünï", "x" * 300])
 def test_any_reason_will_do(db: Any, reason: str) -> None:
     db.create_session("s", "cli")
     db.end_session("s", reason)
     assert db.get_session("s")["end_reason"] == reason
+
+
+def test_an_empty_source_and_an_empty_reason_are_not_null(db: Any) -> None:
+    db.create_session("s", "")
+    db.end_session("s", "")
+    row = db.get_session("s")
+    assert (row["source"], row["end_reason"]) == ("", "")
 
 
 def test_an_end_without_a_reason_is_an_end(db: Any) -> None:
