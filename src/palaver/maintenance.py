@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from _queue import Empty, SimpleQueue  # as `queue` has them, which imports more
 from collections.abc import Sequence
 from typing import Protocol
 
@@ -30,12 +31,32 @@ class Job(Protocol):
         ...
 
 
+class Bell:
+    """Wakes a thread. Whoever rings takes no lock: it may be the garbage collector, in the middle of anything, or the
+    end of a program, at which other threads stand still with what they hold."""
+
+    def __init__(self) -> None:
+        self._rung: SimpleQueue[None] = SimpleQueue()
+
+    def ring(self) -> None:
+        self._rung.put(None)
+
+    def wait(self, seconds: float) -> None:
+        """Until it was rung since the last wait, or for so many seconds."""
+        try:
+            self._rung.get(timeout=seconds)
+            while True:
+                self._rung.get_nowait()
+        except Empty:
+            return
+
+
 class Worker:
     """The thread that runs the jobs. It holds them only while it runs them: a store that nobody holds may go."""
 
     def __init__(self, jobs: Sequence[Job]) -> None:
         self._jobs = jobs
-        self._news = threading.Event()
+        self._news = Bell()
         self._guard = threading.Lock()
         self._thread: threading.Thread | None = None
         self.has_ended = False
@@ -45,13 +66,13 @@ class Worker:
         """There is something to do, now or soon."""
         if self._thread is None:
             self._start()
-        self._news.set()
+        self._news.ring()
 
     def _start(self) -> None:
         with self._guard:
             if self._thread is None and not self.has_ended:
                 news = self._news
-                myself = weakref.ref(self, lambda _: news.set())
+                myself = weakref.ref(self, lambda _: news.ring())
                 self._thread = threading.Thread(
                     target=_run, args=(myself, news), daemon=True, name="palaver-maintenance"
                 )
@@ -61,7 +82,7 @@ class Worker:
         """Stop; a job that is under way is finished first."""
         with self._guard:
             self.has_ended = True
-        self._news.set()
+        self._news.ring()
         if self._thread is not None and self._thread is not threading.current_thread():
             self._thread.join()
 
@@ -97,11 +118,10 @@ def _is_due(job: Job) -> bool:
     return left is not None and left <= 0
 
 
-def _run(worker: weakref.ref[Worker], news: threading.Event) -> None:
+def _run(worker: weakref.ref[Worker], news: Bell) -> None:
     pause: float | None = 0.0
     while True:
         news.wait(_IDLE if pause is None else max(pause, 0.0))
-        news.clear()
         found = worker()
         if found is None or found.has_ended:
             return

@@ -22,6 +22,7 @@ from .runner import CALM
 from .support import next_version, overheard, transactions, versions
 
 NAMES = [(1, "kernel"), (2, "event_log"), (3, "queue"), (4, "leases"), (5, "facts"), (6, "natives"), (7, "documents")]
+NAMES += [(8, "row_numbers")]
 CHANGES = ("CREATE", "ALTER", "DROP")
 
 
@@ -89,7 +90,7 @@ def test_promise_140_everything_in_an_old_file_is_readable_and_proved(old: str) 
 
 NEW_TABLES = {"journal", "settings", "queue", "deliveries", "pruned", "session_facts", "usage", "compactions", "bodies"}
 WORDS = {"document_words"} | {f"document_words_{kind}" for kind in ("data", "idx", "docsize", "config")}
-NEW_TABLES |= {"natives", "documents"} | WORDS
+NEW_TABLES |= {"natives", "documents", "row_numbers", "sqlite_sequence"} | WORDS
 FILLED = {
     "turns": {"live", "stray_seq", "unindexed"},
     "heads": {"last_message_at"},
@@ -173,7 +174,7 @@ def test_promise_140_what_a_file_of_version_4_tells_stays_the_same(old_4: str) -
 def test_promise_140_a_file_of_version_4_is_read_as_it_is_without_a_change(old_4: str) -> None:
     told, before = old_talks.FIRST.told(), Path(old_4).read_bytes()
     with palaver.open(old_4, readonly=True) as store:
-        assert "it has schema 4, not 7" in store.notes[0]
+        assert "it has schema 4, not 8" in store.notes[0]
         assert old_talks.told(store, told) == told
     assert Path(old_4).read_bytes() == before
 
@@ -210,7 +211,7 @@ def test_promise_140_what_a_file_of_version_5_tells_stays_the_same(old_5: str) -
 def test_promise_140_a_file_of_version_5_is_read_as_it_is_without_a_change(old_5: str) -> None:
     told, before = old_talks.SECOND.told(), Path(old_5).read_bytes()
     with palaver.open(old_5, readonly=True) as store:
-        assert "it has schema 5, not 7" in store.notes[0]
+        assert "it has schema 5, not 8" in store.notes[0]
         assert old_talks.told(store, told) == told
     assert Path(old_5).read_bytes() == before
 
@@ -295,8 +296,8 @@ def test_promise_140_a_migration_is_one_transaction_that_ends_with_its_version(o
     assert inside == [statement for statement in heard if statement.startswith(CHANGES)]
 
 
-DREAMS = ("0008_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO dreams VALUES ('one');")
-BROKEN = ("0008_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO nowhere VALUES ('one');")
+DREAMS = ("0009_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO dreams VALUES ('one');")
+BROKEN = ("0009_dreams", "CREATE TABLE dreams (id TEXT PRIMARY KEY); INSERT INTO nowhere VALUES ('one');")
 
 
 def test_promise_140_several_steps_are_as_many_transactions_in_order(old: str, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -304,8 +305,8 @@ def test_promise_140_several_steps_are_as_many_transactions_in_order(old: str, m
     with overheard() as heard:
         palaver.open(old, **CALM).close()
     steps = [step for step in transactions(heard) if any(s.startswith(CHANGES) for s in step)]
-    assert ["dreams" in " ".join(step) for step in steps] == [False] * 6 + [True]
-    assert versions(old) == [*NAMES, (8, "dreams")]
+    assert ["dreams" in " ".join(step) for step in steps] == [False] * 7 + [True]
+    assert versions(old) == [*NAMES, (9, "dreams")]
 
 
 def test_promise_140_a_step_that_fails_leaves_the_file_at_the_step_before(
@@ -321,4 +322,4 @@ def test_promise_140_a_step_that_fails_leaves_the_file_at_the_step_before(
     next_version(monkeypatch, DREAMS)
     with palaver.open(old, **CALM) as store:
         assert store.verify() == []
-    assert versions(old) == [*NAMES, (8, "dreams")]
+    assert versions(old) == [*NAMES, (9, "dreams")]

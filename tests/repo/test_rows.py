@@ -10,6 +10,7 @@ import pytest
 
 import palaver
 from palaver.core import rows
+from palaver.core.numbered import records as numbered
 from palaver.core.rows import Select
 from palaver.core.search import records as searching
 from palaver.core.upkeep import records
@@ -20,7 +21,9 @@ from .tuples import House, counted
 
 RENAMED: dict[str | None, str] = {"index": "place"}  # a tuple has an `index` of its own
 SELECTS = {
-    name: value for name, value in (vars(rows) | vars(records) | vars(searching)).items() if isinstance(value, Select)
+    name: value
+    for name, value in (vars(rows) | vars(records) | vars(searching) | vars(numbered)).items()
+    if isinstance(value, Select)
 }
 
 
@@ -58,7 +61,11 @@ def selects_in(source: str) -> list[tuple[str, str]]:
 
 
 def test_no_statement_has_two_kinds_of_rows() -> None:
-    written = [each for module in (rows, records, searching) for each in selects_in(Path(module.__file__).read_text())]
+    written = [
+        each
+        for module in (rows, records, searching, numbered)
+        for each in selects_in(Path(module.__file__).read_text())
+    ]
     assert len(written) == len(SELECTS) > 50
     for called in zip(*written, strict=True):
         assert sorted(called) == sorted(set(called))

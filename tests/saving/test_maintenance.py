@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import gc
 import logging
+import subprocess
+import sys
 import threading
 import weakref
 from contextlib import closing
@@ -210,3 +212,24 @@ def test_what_is_held_is_saved_in_time_although_a_trim_goes_on_and_on(
             until(lambda: held.stored == 3, "the held chunks are saved while the trim goes on")
         finally:
             done.set()
+
+
+NEVER_CLOSED = """
+import sys, time
+from palaver.maintenance import Worker
+
+class Busy:
+    def due(self, now): return 0.0
+    def run(self): pass
+
+sys.setswitchinterval(1e-5)  # the thread is stopped in the middle of anything
+worker = Worker([Busy()])
+worker.wake()
+time.sleep(0.005)
+"""
+
+
+def test_a_program_that_does_not_close_its_store_ends() -> None:
+    """It hung at its end, now and then: the thread stood still with a lock that the end of the program waited for."""
+    for _ in range(8):
+        subprocess.run([sys.executable, "-c", NEVER_CLOSED], timeout=20, check=True)
