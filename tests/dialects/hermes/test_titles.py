@@ -278,38 +278,40 @@ def test_promise_093_a_lineage_is_of_exactly_its_title(db: Any, base: str) -> No
 # ---------------------------------------------------------------- counted up
 
 
-@pytest.mark.parametrize(
-    ("there", "base", "following"),
-    [
-        ([], "T", "T"),
-        ([], "T #5", "T"),
-        ([], "T #", "T #"),
-        (["T"], "T", "T #2"),
-        (["T"], "T #2", "T #2"),
-        (["T", "T #2"], "T", "T #3"),
-        (["T", "T #2", "T #3"], "T #2", "T #4"),
-        (["T", "T #9"], "T", "T #10"),
-        (["T", "T #9", "T #10"], "T", "T #11"),
-        (["T #2"], "T", "T #3"),
-        (["T #7"], "T", "T #8"),
-        (["T #7"], "T #7", "T #8"),
-        (["T", "T #x"], "T", "T #2"),
-        (["T and more"], "T", "T"),
-        (["Ta #4"], "T", "T"),
-        (["T#4"], "T", "T"),
-        (["100%"], "100%", "100% #2"),
-        (["100x #5"], "100%", "100%"),
-        (["axb #5"], "a_b", "a_b"),
-        (["a_b", "axb #5"], "a_b", "a_b #2"),
-        (["a\\b"], "a\\b", "a\\b #2"),
-        (["Fix Docker Build"], "Fix Docker Build", "Fix Docker Build #2"),
-    ],
-)
-def test_promise_093_the_next_title_of_a_lineage(db: Any, there: list[str], base: str, following: str) -> None:
-    for number, title in enumerate(there):
-        db.create_session(f"s{number}", "cli")
-        db.set_session_title(f"s{number}", title)
-    assert db.get_next_title_in_lineage(base) == following
+NEXT: list[tuple[list[str], str, str]] = [
+    ([], "T", "T"),
+    ([], "T #5", "T"),
+    ([], "T #", "T #"),
+    (["T"], "T", "T #2"),
+    (["T"], "T #2", "T #2"),
+    (["T", "T #2"], "T", "T #3"),
+    (["T", "T #2", "T #3"], "T #2", "T #4"),
+    (["T", "T #9"], "T", "T #10"),
+    (["T", "T #9", "T #10"], "T", "T #11"),
+    (["T #2"], "T", "T #3"),
+    (["T #7"], "T", "T #8"),
+    (["T #7"], "T #7", "T #8"),
+    (["T", "T #x"], "T", "T #2"),
+    (["T and more"], "T", "T"),
+    (["Ta #4"], "T", "T"),
+    (["T#4"], "T", "T"),
+    (["100%"], "100%", "100% #2"),
+    (["100x #5"], "100%", "100%"),
+    (["axb #5"], "a_b", "a_b"),
+    (["a_b", "axb #5"], "a_b", "a_b #2"),
+    (["a\\b"], "a\\b", "a\\b #2"),
+    (["Fix Docker Build"], "Fix Docker Build", "Fix Docker Build #2"),
+]
+
+
+def test_promise_093_the_next_title_of_a_lineage(db: Any) -> None:
+    for there, base, following in NEXT:
+        for number, title in enumerate(there):
+            db.create_session(f"s{number}", "cli")
+            db.set_session_title(f"s{number}", title)
+        assert (there, db.get_next_title_in_lineage(base)) == (there, following)
+        for number in range(len(there)):
+            db.delete_session(f"s{number}")
 
 
 def test_promise_093_the_newest_of_those_that_started_at_once(db: Any) -> None:
