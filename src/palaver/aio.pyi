@@ -205,7 +205,8 @@ class AsyncSession(Async):
     ) -> TurnInfo:
         """A whole turn at once: written, sealed and on the path in one transaction, or nothing at all. Without
         `expected` it follows whatever the head is. `usage` is what it used, as `turn.usage` takes it; `status` is how
-        it ended (completed, unless a tool call has no result)."""
+        it ended (completed, unless a tool call has no result). With status="waiting" it is not over: the tool calls of
+        its last message are open, and `resolve()` or `resume()` goes on with it."""
     async def regenerate(
         self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]
     ) -> AsyncTurn:
@@ -226,9 +227,12 @@ class AsyncSession(Async):
         approved: bool | None = None,
         reason: str | None = None,
         turn_id: str | None = None,
+        provider_metadata: Mapping[str, Any] | None = None,
+        finish: bool = False,
     ) -> str:
         """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
-        it and finds the answer. The id of the turn."""
+        it and finds the answer. `provider_metadata` is kept beside the result, as the AI SDK's own. `finish`: the turn
+        is sealed with the last answer that it waits for. The id of the turn."""
     async def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
         """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
         current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next

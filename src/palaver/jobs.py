@@ -137,13 +137,14 @@ class Fill:
 
 
 class Index:
-    """Indexes what was sealed, for search, in batches; a little after, so that nobody who writes waits for it."""
+    """Indexes what was sealed, for search, in batches; a little after, so that nobody who writes waits for it. When
+    nothing is left, it tends the index."""
 
     _AFTER = 1.0  # seconds
     _EVERY = 30.0
 
-    def __init__(self, index_batch: Callable[[], int]) -> None:
-        self._index_batch = index_batch
+    def __init__(self, index_batch: Callable[[], int], tend: Callable[[], bool]) -> None:
+        self._index_batch, self._tend = index_batch, tend
         self._at = monotonic() + self._AFTER
         self.has_work = self._heard = False
 
@@ -163,9 +164,10 @@ class Index:
         """Of the time, a third: while others write, they wait for it, or for Python."""
         began, self._heard = monotonic(), False
         is_more = bool(self._index_batch())
-        rest = max(_BREATH, _LEISURE * (monotonic() - began)) if is_more else self._EVERY
-        self._at = monotonic() + (self._AFTER if self._heard and not is_more else rest)
         self.has_work = is_more or self._heard
+        is_tending = not self.has_work and self._tend()
+        rest = max(_BREATH, _LEISURE * (monotonic() - began)) if is_more or is_tending else self._EVERY
+        self._at = monotonic() + (self._AFTER if self._heard and not is_more else rest)
 
 
 class Recover:

@@ -1,7 +1,8 @@
-"""A store as dialects see it that know a conversation as numbered rows: each message one, each tool result one.
+"""A store as dialects see it that know a conversation as numbered rows: each message one, or one
+for each of its steps, and each tool result one.
 
-A handle, like a session: it holds nothing but the store, and each verb is one transaction. `results` tells which parts
-of a message are rows of their own.
+A handle, like a session: it holds nothing but the store, and each verb is one transaction. `spots` tells where in a
+message there are rows beside the first.
 """
 
 from __future__ import annotations
@@ -12,8 +13,10 @@ from typing import Any, NamedTuple
 
 from .core import verbs
 from .core.numbered import reading, tally, writing
+from .core.numbered.reading import FIRST as FIRST
 from .core.numbered.reading import NumberedRow as NumberedRow
-from .core.numbered.reading import Results
+from .core.numbered.reading import Spot as Spot
+from .core.numbered.reading import Spots
 from .core.numbered.records import SummaryRow as SummaryRow
 from .core.numbered.tally import Sums
 from .core.numbered.writing import Unnumbered
@@ -43,35 +46,35 @@ class Told(NamedTuple):
 
 
 class NumberedRows:
-    def __init__(self, store: Store, source: str, results: Results) -> None:
+    def __init__(self, store: Store, source: str, spots: Spots) -> None:
         self.store = store
         self._source = source  # of the usage that it is told
-        self._results = results
+        self._spots = spots
 
-    # ------------------------------------------------------------ writing rows
+    # ------------------------------------------------------------ writing rows, by the name that an application gave
 
-    def append(self, session_id: str, message: Mapping[str, Any], stamp: float) -> int:
+    def append(self, name: str, message: Mapping[str, Any], stamp: float) -> int:
         """A message; the number of its row."""
         whole = verbs.commit.WholeTurn.of([message], None, {})
-        return self._numbering(session_id, writing.append, whole, stamp)
+        return self._numbering(name, writing.append, whole, stamp)
 
-    def call(self, session_id: str, message: Mapping[str, Any], stamp: float) -> int:
+    def call(self, name: str, message: Mapping[str, Any], stamp: float) -> int:
         """An answer whose tool calls wait for their results; the number of its row."""
         given = verbs.unanswered.UnansweredTurn.of([message], None, {})
-        return self._numbering(session_id, writing.call, given, stamp)
+        return self._numbering(name, writing.call, given, stamp)
 
-    def answer(self, session_id: str, call_id: str, reply: Reply, otherwise: Mapping[str, Any], stamp: float) -> int:
+    def answer(self, name: str, call_id: str, reply: Reply, otherwise: Mapping[str, Any], stamp: float) -> int:
         """The result of an open call, as `reply` makes it of the call's part; if none of this id is open, a message."""
         whole = verbs.commit.WholeTurn.of([otherwise], None, {})
-        return self._numbering(session_id, _answer, call_id, reply, whole, stamp)
+        return self._numbering(name, _answer, call_id, reply, whole, stamp)
 
-    def _numbering(self, session_id: str, verb: Any, *given: Any) -> int:
-        session = Session(self.store, session_id)
+    def _numbering(self, name: str, verb: Any, *given: Any) -> int:
+        session = Session(self.store, name)  # which session that is, is looked up in the transaction
         while True:
             try:
-                return int(session._write(verb, *given))
+                return int(session._write(_of_name, verb, *given))
             except Unnumbered:
-                session._write(writing.number, self._results)
+                session._write(_of_name, writing.number, self._spots)
 
     # ------------------------------------------------------------ reading rows
 
@@ -85,7 +88,7 @@ class NumberedRows:
             return [
                 row if row.number is not None else row._replace(number=-place) for place, row in enumerate(found, 1)
             ]
-        Session(self.store, session_id)._write(writing.number, self._results)
+        Session(self.store, session_id)._write(writing.number, self._spots)
         return [row for row in self._read(session_id) if row.number is not None]  # what came since has none yet
 
     def around(self, session_id: str, message_id: str) -> list[NumberedRow]:
@@ -104,16 +107,16 @@ class NumberedRows:
         except (MessageNotFound, NotOnPath):
             return []
         with self.store.db.read() as tx:
-            return [row for each in [*before, *after] for row in reading.of_message(tx, each, self._results)]
+            return [row for each in [*before, *after] for row in reading.of_message(tx, each, self._spots)]
 
     def _read(self, session_id: str) -> list[NumberedRow]:
         with self.store.db.read() as tx:
-            return reading.of_session(tx, session_id, self._results)
+            return reading.of_session(tx, session_id, self._spots)
 
     def count(self) -> int:
         """How many rows all sessions have."""
         with self.store.db.read() as tx:
-            return reading.count(tx, self._results)
+            return reading.count(tx, self._spots)
 
     # ------------------------------------------------------------ sessions
 
@@ -167,6 +170,10 @@ class NumberedRows:
         """Set a title that no other session has; the one that has it, if there is one, and nothing is set then."""
         return Session(self.store, session_id)._write(writing.set_title, title)
 
+    def end(self, session_id: str, reason: str | None) -> None:
+        """Say that it is over; the first reason stays."""
+        Session(self.store, session_id)._write(writing.end, reason)
+
     def first_words(self, session_id: str) -> str | None:
         with self.store.db.read() as tx:
             return reading.first_words(tx, session_id)
@@ -188,6 +195,11 @@ class NumberedRows:
         """What was counted so; None: nothing was."""
         with self.store.db.read() as tx:
             return tally.sums(tx, session_id, self._source)
+
+
+def _of_name(tx: Tx, runtime: Runtime, name: str, verb: Any, *given: Any, **more: Any) -> Any:
+    """A verb of the session that an application calls so."""
+    return verb(tx, runtime, reading.named(tx, name), *given, **more)
 
 
 def _answer(

@@ -29,7 +29,9 @@ from .streaming.save_policy import SavePolicy
 from .watcher import Watcher
 
 if TYPE_CHECKING:
+    from .core.search.sums import Checks
     from .core.turn.open_turn import OpenTurn
+    from .core.upkeep.tending import Tending
     from .turn import Turn
 
 _CLOSING = 0.1  # seconds that `close` trims for, and indexes
@@ -74,7 +76,9 @@ class Store:
         self._turns = OpenTurns(self, policy, trim)
         fill = jobs.Fill(self._fill)
         look = jobs.Look(self._turns)
-        self._index = jobs.Index(self._index_batch)
+        self._index = jobs.Index(self._index_batch, self._tend_index)
+        self._checks: Checks | None = None  # of the index, by the first search,
+        self._tending: Tending | None = None  # and by maintenance
         self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), look, trim, fill, self._index, recover])
         if not self.readonly:
             self._recover_at_opening()
@@ -201,12 +205,13 @@ class Store:
         like role: agent: tool: file: before: after: session: is:error has:file. The best first, or order="newest".
         `per_session`: the best hit of each session; `archived`: also in archived sessions; `hidden`: also what was
         rewound, waits in a queue or is a stray. What was deleted is never found."""
-        from .core.search import finding
+        from .core.search import finding, sums
 
+        self._checks = self._checks or sums.Checks()
         flags = {"per_session": per_session, "archived": archived, "hidden": hidden}
         wanted = finding.Wanted.of(query, order, limit, **flags)
         with self.db.read() as tx:
-            found = finding.page(tx, wanted, arguments.text_or_none("after", after))
+            found = finding.page(tx, wanted, arguments.text_or_none("after", after), self._checks)
         if found.indexed_through is not None and not self.readonly:
             self._sealed()
         return found
@@ -285,6 +290,12 @@ class Store:
         from .core.upkeep.indexing import index_batch
 
         return index_batch(self.db)
+
+    def _tend_index(self) -> bool:
+        from .core.upkeep.tending import Tending
+
+        self._tending = self._tending or Tending(self.db)
+        return self._tending.step()
 
     def _index_at_closing(self) -> None:
         """What is not indexed then is scanned by a search, or indexed by the next store."""

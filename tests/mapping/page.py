@@ -35,7 +35,7 @@ KINDS = ("column", "table", "index", "derived", "kernel", "dialect", "not yet")
 STORED = ("column", "table")  # what has to be written
 
 CAPABILITIES = {
-    "blobs", "checkpoints", "gc and purge", "backup", "lash dialect", "ledger", "Hermes dialect",
+    "blobs", "checkpoints", "gc and purge", "backup", "lash dialect", "ledger",
     "hub dialect", "server", "cost report", "importers", "sync",
 }  # fmt: skip
 

@@ -90,7 +90,7 @@ def test_promise_140_everything_in_an_old_file_is_readable_and_proved(old: str) 
 
 NEW_TABLES = {"journal", "settings", "queue", "deliveries", "pruned", "session_facts", "usage", "compactions", "bodies"}
 WORDS = {"document_words"} | {f"document_words_{kind}" for kind in ("data", "idx", "docsize", "config")}
-NEW_TABLES |= {"natives", "documents", "row_numbers", "sqlite_sequence"} | WORDS
+NEW_TABLES |= {"natives", "documents", "row_numbers", "stepped_sessions", "sqlite_sequence"} | WORDS
 FILLED = {
     "turns": {"live", "stray_seq", "unindexed"},
     "heads": {"last_message_at"},

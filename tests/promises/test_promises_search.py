@@ -75,9 +75,12 @@ def test_promise_134_terms_with_separators_are_found(store: palaver.Store, term:
 
 @pytest.mark.parametrize("typed", ["fox AND", "OR fox", "fox NOT", 'fox "', '"fox', "(fox", "fox)", "fox -", "((fox"])
 def test_promise_135_what_dangles_is_tolerated(store: palaver.Store, typed: str) -> None:
-    store.sessions.create().commit("a fox")
+    """Operators are words then."""
+    session = store.sessions.create()
+    session.commit("a fox and an owl, or not")
+    session.commit("and or not")
     store.reindex()
-    assert said(store, typed) == ["a fox"]
+    assert said(store, typed) == ["a fox and an owl, or not"]
 
 
 @pytest.mark.parametrize("table", ["document_words_data", "document_words_idx", "document_words_docsize", "documents"])
@@ -89,6 +92,21 @@ def test_promise_136_a_lost_index_is_an_error_and_can_be_made_again(store: palav
         store.search("fox")
     store.reindex()
     assert said(store, "fox") == ["a fox"]
+
+
+@pytest.mark.parametrize("table", ["document_words_data", "document_words_idx"])
+def test_promise_136_a_page_that_rotted_is_an_error_never_a_shorter_answer(store: palaver.Store, table: str) -> None:
+    """Every bit of every table: tests/search/test_damage.py."""
+    for number in range(30):
+        store.sessions.create().commit(f"a fox, {number} words")
+    store.reindex()
+    column = "block" if table == "document_words_data" else "term"
+    for was in sql.column(store.path, f"SELECT {column} FROM {table} WHERE length({column}) > 0"):
+        sql.execute(store.path, f"UPDATE {table} SET {column} = ? WHERE {column} IS ?", was[:-1] + b"\xff", was)
+        with pytest.raises(palaver.IndexDamaged):
+            store.search("fox")
+        sql.execute(store.path, f"UPDATE {table} SET {column} = ? WHERE {column} IS ?", was, was[:-1] + b"\xff")
+    assert len(said(store, "fox")) == 30
 
 
 def test_promise_137_by_source_and_role_and_without_them(store: palaver.Store) -> None:

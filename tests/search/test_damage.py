@@ -3,7 +3,8 @@ whoever writes goes on; `reindex` makes it whole."""
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
+from pathlib import Path
 from random import Random
 
 import apsw
@@ -11,6 +12,8 @@ import pytest
 
 import palaver
 from palaver import jobs
+from palaver.core.search import sums
+from palaver.core.upkeep import indexing
 
 from ..tools import sql
 
@@ -88,17 +91,159 @@ def test_what_is_damaged_is_told_and_mended(indexed: palaver.Store, damage: str)
     assert len(indexed.search("zebra").hits) == 1
 
 
+TABLES = {
+    "document_words_data": ("id", "block"),
+    "document_words_idx": ("segid", "term", "pgno"),
+    "document_words_config": ("k", "v"),
+    "document_words_docsize": ("id", "sz", "origin"),
+    "documents": ("number", "message_id", "role", "at", "newest", "checksum"),
+}
+FOUND_BY_SEARCH = ("document_words_data", "document_words_idx", "document_words_config")
+MOST_ROWS = 12  # of a table, dealt out over it
+
+
+def flipped(value: object, random: Random) -> object:
+    """With one bit that is another."""
+    if isinstance(value, bytes) and value:
+        at = random.randrange(len(value))
+        return value[:at] + bytes([value[at] ^ 1 << random.randrange(8)]) + value[at + 1 :]
+    if isinstance(value, str) and value:
+        at = random.randrange(len(value))
+        return value[:at] + chr(ord(value[at]) ^ 1) + value[at + 1 :]
+    return value ^ 1 << random.randrange(20) if isinstance(value, int) else b"\0"
+
+
+def rot(db: apsw.Connection, table: str, random: Random) -> Iterator[str]:
+    """One value after the other, of each row; as it was before the next."""
+    columns = TABLES[table]
+    rows = db.execute(f"SELECT {', '.join(columns)} FROM {table}").fetchall()
+    for row in rows[:: len(rows) // MOST_ROWS + 1]:
+        for place, column in enumerate(columns):
+            bad = [*row[:place], flipped(row[place], random), *row[place + 1 :]]
+            put = ", ".join(f"{name} = ?" for name in columns)
+            change = f"UPDATE OR IGNORE {table} SET {put} WHERE {' AND '.join(f'{name} IS ?' for name in columns)}"
+            db.execute(change, (*bad, *row))
+            if db.changes():
+                yield f"{column} of {row[:1]}"
+                db.execute(change, (*row, *bad))
+
+
+@pytest.mark.parametrize("table", TABLES)
+def test_every_flipped_bit_of_the_index_is_told(indexed: palaver.Store, table: str) -> None:
+    """By the next search, where it would find less or something else; else by maintenance, and then by every search."""
+    right = {f"rank {typed}": found(indexed, typed) for typed in ("fox", '"fox number7"', "numb*")}
+    with sql.writing(indexed.path) as db:
+        for what in rot(db, table, Random(table)):
+            if table in FOUND_BY_SEARCH:
+                with pytest.raises(palaver.IndexDamaged):
+                    found(indexed, "fox")
+            if table == "document_words_docsize" and not what.startswith("id"):
+                assert_right_or_told(indexed, right)
+            with pytest.raises(palaver.IndexDamaged), indexed.db.read() as tx:
+                sums.refuse_any_other(tx)
+    assert_right_or_told(indexed, right)
+
+
+def test_without_checksums_some_of_it_would_not_be_told(
+    indexed: palaver.Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sums.Checks, "some", lambda self, tx: None)
+    right = answers(indexed)
+    with sql.writing(indexed.path) as db, pytest.raises(AssertionError):
+        for _ in rot(db, "document_words_data", Random(1)):
+            assert_right_or_told(indexed, right)
+
+
+def found(store: palaver.Store, typed: str) -> set[str]:
+    return {hit.message_id for hit in store.search(typed, limit=1_000)}
+
+
+def test_words_without_a_document_and_documents_of_nothing_are_told_by_the_search(indexed: palaver.Store) -> None:
+    changes = ("number = 9999", "message_id = 'msg_other'", "part_id = 'prt_other'", "at = NULL", "message_id = x'ff'")
+    for change in changes:
+        with sql.writing(indexed.path) as db:
+            db.execute("PRAGMA writable_schema = on")
+            db.execute("UPDATE sqlite_schema SET sql = replace(sql, 'NOT NULL', '') WHERE name = 'documents'")
+            db.execute("PRAGMA writable_schema = reset")
+            db.execute(f"UPDATE documents SET {change} WHERE number = 7")
+        with pytest.raises(palaver.IndexDamaged):
+            indexed.search("fox OR dog OR cat OR owl", limit=1_000)
+        indexed.reindex()
+
+
+PAGES = "SELECT name, pageno FROM dbstat WHERE name LIKE 'document_words@_%' ESCAPE '@'"
+
+
+@pytest.mark.parametrize("few", [True, pytest.param(False, marks=pytest.mark.long)])
+def test_a_flipped_byte_of_the_file_is_told_and_goes_with_a_reindex(indexed: palaver.Store, few: bool) -> None:
+    """Also where SQLite cannot read or even drop the table that the page belongs to. Few: the last page of each."""
+    right, path, random = answers(indexed), Path(indexed.path), Random(3)
+    indexed.close()
+    sql.execute(path, "PRAGMA wal_checkpoint(TRUNCATE)")
+    size, whole, told = sql.one(path, "PRAGMA page_size"), path.read_bytes(), set[bool]()
+    pages = sql.query(path, PAGES)
+    for number in dict(pages).values() if few else [number for _, number in pages]:
+        for place in (0, *random.sample(range(size), 1 if few else 9)):  # one in the head of the page
+            at = (number - 1) * size + place
+            path.write_bytes(whole[:at] + bytes([whole[at] ^ 0xFF]) + whole[at + 1 :])
+            with palaver.open(path) as store:
+                told.add(is_told_or_right(store, right))
+                store.reindex()
+                assert answers(store) == right, (number, place)
+    assert told == {True, False}
+
+
+def is_told_or_right(store: palaver.Store, right: dict[str, set[str]]) -> bool:
+    try:
+        assert answers(store) == right
+    except palaver.IndexDamaged:
+        return True
+    return False
+
+
+def test_what_maintenance_finds_is_told_by_every_search_until_a_reindex(indexed: palaver.Store) -> None:
+    right = answers(indexed)
+    with sql.writing(indexed.path) as db:
+        db.execute("UPDATE documents SET at = at + 1 WHERE number = 7")
+    with pytest.raises(palaver.IndexDamaged):
+        for _ in range(100):
+            indexed._tend_index()
+    for store in (indexed, palaver.open(indexed.path)):
+        with pytest.raises(palaver.IndexDamaged):
+            store.search("fox")
+    assert [problem.rule for problem in indexed.verify() if problem.where == "document_words"] == ["search"]
+    indexed.reindex()
+    assert answers(indexed) == right
+    assert indexed.verify() == []
+
+
+def test_checksums_follow_whatever_is_written(indexed: palaver.Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Batches, titles that change, merges, what is forgotten."""
+    monkeypatch.setattr(indexing, "_TURNS", 3)
+    monkeypatch.setattr(indexing, "_PAGES", 1)
+    session = indexed.sessions.create()
+    for number in range(40):
+        session.commit(f"heron {number} " + "words " * 30)
+    session.title = "first"
+    indexed.reindex(only_missing=True)
+    session.title = "second"
+    indexed.reindex(only_missing=True)
+    indexing.merge(indexed.db)
+    with sql.writing(indexed.path, foreign_keys=True) as db:
+        db.execute("DELETE FROM chat_messages WHERE session_id = ?", (session.id,))
+    indexed.verify(fix=True)
+    with indexed.db.read() as tx:
+        assert sums.stored(tx) == sums.counted(tx)
+
+
 def test_flipped_blocks_harm_no_writer_and_go_with_a_reindex(indexed: palaver.Store) -> None:
-    """SQLite does not notice everything that is wrong in a block: what comes is an answer, or a typed error."""
     right, random = answers(indexed), Random(11)
     blocks = sql.query(indexed.path, "SELECT id, block FROM document_words_data ORDER BY id")
-    told = 0
     for _ in range(12):
         number, block = random.choice(blocks)
         put_block(indexed, number, random.randbytes(len(block)))
-        told += is_told(indexed)
+        assert is_told(indexed)
         indexed.sessions.create().commit("go on")
-    assert told
     indexed.reindex()
     assert answers(indexed) == right
 

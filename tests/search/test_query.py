@@ -125,12 +125,6 @@ def test_n_characters_of_an_unspaced_script_are_pairs_and_one_is_a_beginning(typ
         ('""', ""),
         ('"foo" "bar', "(foo bar)"),
         ('say"hi"', '=say"hi"(say hi)'),
-        ("foo OR", "foo"),
-        ("OR foo", "foo"),
-        ("foo OR OR bar", "(foo | bar)"),
-        ("AND foo AND", "foo"),
-        ("foo NOT", "foo"),
-        ("NOT OR foo", "foo"),
         ("foo - bar", "(foo bar)"),
         ("-", ""),
         ("(", ""),
@@ -141,13 +135,48 @@ def test_n_characters_of_an_unspaced_script_are_pairs_and_one_is_a_beginning(typ
         ("1) first", "(1 first)"),
         ("(foo)bar", "(foo bar)"),
         ("((foo) OR (bar", "(foo | bar)"),
-        ("NOT () foo", "foo"),
-        ("a OR () b", "(a | b)"),
         ("a OR(b c)", "(a | (b c))"),
+        ("-() foo", "foo"),
+        ('-"" foo', "foo"),
     ],
 )
 def test_what_has_no_partner_is_nothing(typed: str, expected: str) -> None:
     assert shown(parse(typed, now=NOW)) == expected
+
+
+@pytest.mark.parametrize(
+    ("typed", "expected"),
+    [
+        ("hello AND", "(hello and)"),
+        ("foo OR", "(foo or)"),
+        ("OR foo", "(or foo)"),
+        ("AND foo AND", "(and foo)"),
+        ("foo NOT", "(foo not)"),
+        ("foo OR OR bar", "((foo or) | bar)"),  # the last of them works
+        ("foo AND OR bar", "((foo and) | bar)"),
+        ("NOT OR foo", "(not | foo)"),
+        ("foo OR NOT", "(foo | not)"),
+        ("foo (OR) bar", "(foo or bar)"),
+        ("(foo AND) bar", "(foo and bar)"),
+        ("(OR foo", "(or foo)"),
+        ("NOT () foo", "(not foo)"),
+        ("a OR () b", "(a or b)"),
+        ('a AND "" b', "(a and b)"),
+        ("role:user AND", "and / role:user"),
+        ("AND OR NOT", "(and or not)"),
+        ("NOT NOT", "not"),
+        ("OR " * 500, "or"),
+        ("foo " + "OR " * 500, "(foo or)"),
+        ("-AND", "and"),
+    ],
+)
+def test_an_operator_with_nothing_to_work_on_is_a_word(typed: str, expected: str) -> None:
+    assert shown(parse(typed, now=NOW)) == expected
+
+
+def test_the_end_of_a_long_query_is_cut_before_its_operator() -> None:
+    terms = [f"a{number}" for number in range(300)]
+    assert "and" not in shown(parse(" AND ".join(terms), now=NOW)).split()
 
 
 @pytest.mark.parametrize(

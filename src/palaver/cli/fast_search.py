@@ -8,7 +8,7 @@ way (`commands/search.py`).
 from __future__ import annotations
 
 from palaver.core.read import sessions
-from palaver.core.search import finding
+from palaver.core.search import finding, sums
 from palaver.db.sqlite.filesystem import locate
 from palaver.db.sqlite.readonly import ReadOnlyDatabase
 
@@ -79,5 +79,5 @@ def _look(db: ReadOnlyDatabase, wanted: dict[str, Any]) -> tuple[SearchPage, dic
     order = "newest" if "newest" in wanted else "rank"
     asked = finding.Wanted.of(wanted["query"], order, int(wanted["limit"]), **flags)
     with db.read() as tx:
-        page = finding.page(tx, asked, wanted.get("after"))
+        page = finding.page(tx, asked, wanted.get("after"), sums.Checks())
         return page, {one: sessions.info(tx, one) for one in {hit.session_id for hit in page.hits}}

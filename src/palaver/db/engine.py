@@ -6,7 +6,7 @@ statement that reads, or whose count of rows matters, runs at once, after everyt
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
@@ -62,6 +62,15 @@ class Tx(Protocol):
 
     def clear_words(self) -> None:
         """Make the index of words anew and empty, also where it is damaged."""
+        ...
+
+    def replace_words(self) -> None:
+        """The same with the documents, where their pages are so damaged that they cannot even be emptied."""
+        ...
+
+    def watch_words(self, told: Callable[[str, Row | None, Row | None], None] | None) -> None:
+        """From now on, tell of every row of the index that this transaction changes: its table, as it was, as it will
+        be. None: no more. An engine that looks after its own pages tells nothing."""
         ...
 
     def watermark(self) -> int | None:

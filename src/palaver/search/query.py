@@ -11,8 +11,8 @@ group or beside an OR it is a leaf of the tree, which the engine answers for eac
 Anything else is a term, with its separators: `C++`, `src/main.py`, `foo(bar)`, `--help`, `https://…`, `no_field:x`. So
 * a parenthesis is one at the beginning of a term, or where it closes such a one;
 * a dash excludes at the beginning of a term (but `--x`, `->` and `-=` are terms);
-* a quote without a partner is nothing, and so are an operator with nothing to work on and a lone dash; a query of
-  operators alone is one of words.
+* an operator with nothing to work on is a word: `hello AND` asks for hello and for and, `OR` for or; but a lone dash is
+  nothing, and so is a quote without a partner: what follows it are words.
 
 Limits: 256 terms and fields, 4,096 characters of a term (the rest is left out, `Query.cut`); parentheses deeper than 32
 are read as if they were not there.
@@ -21,7 +21,9 @@ are read as if they were not there.
 from __future__ import annotations
 
 import re
-from dataclasses import dataclass, field
+from collections.abc import Iterable
+from enum import Enum
+from itertools import zip_longest
 
 from .characters import runs_of
 from .terms import term
@@ -46,15 +48,7 @@ def parse(typed: str, *, now: int) -> Query:
     """The query that a person typed; `now` (ms) is what `7d` counts from."""
     reader = _Reader(typed, now)
     reader.run()
-    return _with_filters(reader.finish() or _only_operators(typed), reader.cut)
-
-
-def _only_operators(typed: str) -> Node | None:
-    """Where there is nothing for them to work on, they are words."""
-    words = typed.split()[:MOST_TERMS]
-    if not all(word in ("AND", "OR", "NOT") for word in words):
-        return None
-    return _join(And, [found for word in words if (found := term(word))])
+    return _with_filters(reader.finish(), reader.cut)
 
 
 def _with_filters(tree: Node | None, cut: bool) -> Query:
@@ -76,23 +70,67 @@ def _join(kind: type[And] | type[Or], parts: list[Node]) -> Node | None:
     return kind(tuple(flat)) if len(flat) > 1 else flat[0] if flat else None
 
 
-@dataclass
-class _Group:
-    """What stands between two parentheses: rows of parts that are joined by OR."""
+class _Operator(Enum):
+    AND = "AND"
+    OR = "OR"
+    NOT = "NOT"
+    DASH = ""  # a NOT that is never a word
+    NOTHING = None  # where something to work on should be: `()`, `""`
 
-    is_negated: bool = False  # the group itself
-    negates: bool = False  # what comes next
-    rows: list[list[Node]] = field(default_factory=lambda: [[]])
+    def word(self) -> list[Node]:
+        found = term(self.value) if self.value else None
+        return [found] if found else []
+
+
+_Item = Node | _Operator
+
+
+class _Group:
+    """What stands between two parentheses, in its order."""
+
+    def __init__(self) -> None:
+        self.items: list[_Item] = []
 
     def add(self, node: Node | None) -> None:
-        if node is not None:
-            self.rows[-1].append(_negated(node) if self.negates else node)
-        self.negates = False
+        self.items.append(_Operator.NOTHING if node is None else node)
 
     def finish(self) -> Node | None:
-        rows = [row for parts in self.rows if (row := _join(And, parts))]
-        whole = _join(Or, rows)
-        return _negated(whole) if whole and self.is_negated else whole
+        if all(isinstance(item, _Operator) for item in self.items):
+            return _join(And, _once(word for item in self.items for word in item.word()))  # type: ignore[union-attr]
+        rows = [row for parts in _rows(_with_negations(self.items)) if (row := _join(And, parts))]
+        return _join(Or, rows)
+
+
+def _with_negations(items: list[_Item]) -> list[_Item]:
+    """Each NOT joined with what follows it, or a word."""
+    found: list[_Item] = []
+    for item in reversed(items):
+        if item not in (_Operator.NOT, _Operator.DASH):
+            found.append(item)
+        elif found and not isinstance(found[-1], _Operator):
+            found[-1] = _negated(found[-1])
+        elif isinstance(item, _Operator):
+            found += item.word()
+    return found[::-1]
+
+
+def _rows(items: list[_Item]) -> list[list[Node]]:
+    """Parts that all must hold, in rows of which one must. AND and OR work between two parts, else they are words."""
+    rows: list[list[Node]] = [[]]
+    works_on = False  # what stands before
+    for item, following in zip_longest(items, items[1:], fillvalue=_Operator.NOTHING):
+        if not isinstance(item, _Operator):
+            rows[-1].append(item)
+        elif not works_on or isinstance(following, _Operator):
+            rows[-1] = _once([*rows[-1], *item.word()])
+        elif item is _Operator.OR:
+            rows.append([])
+        works_on = item is not _Operator.NOTHING
+    return rows
+
+
+def _once(nodes: Iterable[Node]) -> list[Node]:
+    return list(dict.fromkeys(nodes))
 
 
 def _negated(node: Node) -> Node:
@@ -151,9 +189,7 @@ class _Reader:
         if len(self._groups) > DEEPEST:
             self._ignored += 1
             return
-        outer = self._groups[-1]
-        self._groups.append(_Group(is_negated=outer.negates))
-        outer.negates = False
+        self._groups.append(_Group())
 
     def _close(self) -> None:
         if self._ignored:
@@ -167,13 +203,9 @@ class _Reader:
         if found is None:
             return False
         self._at = found.end()
-        group = self._groups[-1]
-        if found["dash"] and self._typed[self._at : self._at + 1].isspace():
-            return True
-        negates = bool(found["dash"]) or found["operator"] == "NOT"
-        group.negates = negates and not group.negates
-        if found["operator"] == "OR" and group.rows[-1]:
-            group.rows.append([])
+        is_lone_dash = found["dash"] and not self._typed[self._at : self._at + 1].strip()
+        if not is_lone_dash:
+            self._groups[-1].items.append(_Operator(found["operator"] or ""))
         return True
 
     # ------------------------------------------------------------ terms

@@ -14,7 +14,7 @@ import pytest
 
 _MODULES = (
     "errors facts grafts group hands helpers life lineage moves races search sessions siblings snapshots stopping "
-    "stream tree turns usage used values waiting windows"
+    "stream tree turns unanswered usage used values waiting windows"
 )
 pytest.register_assert_rewrite(*(f"{__name__}.{module}" for module in _MODULES.split()))  # asserts that explain
 
@@ -52,6 +52,7 @@ from .stopping import Stopping  # noqa: E402
 from .stream import Stream  # noqa: E402
 from .tree import Ancestry, Tree  # noqa: E402
 from .turns import Turns  # noqa: E402
+from .unanswered import Unanswered  # noqa: E402
 from .usage import Usages  # noqa: E402
 from .used import Used  # noqa: E402
 from .values import Values  # noqa: E402
@@ -68,6 +69,7 @@ class Conformance(
     Siblings,
     Moves,
     Waiting,
+    Unanswered,
     Usages,
     Used,
     Stopping,

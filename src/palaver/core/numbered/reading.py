@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
@@ -15,45 +16,62 @@ from . import records
 from .records import NumberRow, SummaryRow
 
 _LAST = "\U0010ffff"  # sorts after whatever a name goes on with
-Results = Callable[[Message], list[int]]  # the places of the parts of a message that are rows of their own
+
+
+class Spot(NamedTuple):
+    """Where a row is in a message: a step that begins with a part, or the result of the call that is one."""
+
+    place: int
+    is_result: bool
+
+
+FIRST = Spot(0, False)
+Spots = Callable[[Message], list[Spot]]  # where in a message there are rows beside the first
 
 
 class NumberedRow(NamedTuple):
-    """A message, or the result at one `place` of its parts. Without a number, it has none yet."""
+    """A message or a further step of it, or a result. Without a number, it has none yet."""
 
     message: Message
-    place: int | None
+    spot: Spot
     number: int | None
     stamp: float | None
 
     @property
     def ref(self) -> str:
-        return self.message.id if self.place is None else self.message.part_ids[self.place]
+        if self.spot is FIRST:
+            return self.message.id
+        part_id = self.message.part_ids[self.spot.place]
+        return part_id if self.spot.is_result else f"{part_id}/step"
 
 
-def of_session(tx: Tx, session_id: str, results: Results) -> list[NumberedRow]:
+def of_session(tx: Tx, session_id: str, spots: Spots) -> list[NumberedRow]:
     """The rows of a transcript, in its order; results in the order in which they were numbered."""
     messages = transcript.read(tx, session_id)
     for message in messages:
         if len(message.part_ids) != len(message.parts):  # of an open turn, which is read from its chunks
             message.part_ids = [part.id for part in rows.parts.all(tx, message=message.id)]
     known = {row.ref: NumberRow(row.number, row.stamp) for row in records.numbers_at_home.all(tx, session=session_id)}
-    return [row for message in messages for row in _of_message(tx, message, results, known)]
+    return [row for message in messages for row in _of_message(tx, message, spots, known)]
 
 
-def of_message(tx: Tx, message: Message, results: Results) -> list[NumberedRow]:
-    return _of_message(tx, message, results, {})
+def of_message(tx: Tx, message: Message, spots: Spots) -> list[NumberedRow]:
+    return _of_message(tx, message, spots, {})
 
 
-def _of_message(tx: Tx, message: Message, results: Results, known: dict[str, NumberRow]) -> list[NumberedRow]:
-    places = [place for place in results(message) if place < len(message.part_ids)]
-    found = [_numbered(tx, message, place, known) for place in [None, *places]]
-    first, *others = found
-    return [first, *sorted(others, key=lambda row: (row.number is None, row.number or 0))]
+def _of_message(tx: Tx, message: Message, spots: Spots, known: dict[str, NumberRow]) -> list[NumberedRow]:
+    there = [spot for spot in spots(message) if spot.place < len(message.part_ids)]
+    found = [_numbered(tx, message, spot, known) for spot in [FIRST, *there]]
+    by_number = itertools.groupby(found, key=lambda row: row.spot.is_result)
+    return [row for is_result, run in by_number for row in (sorted(run, key=_when) if is_result else run)]
 
 
-def _numbered(tx: Tx, message: Message, place: int | None, known: dict[str, NumberRow]) -> NumberedRow:
-    row = NumberedRow(message, place, None, None)
+def _when(row: NumberedRow) -> tuple[bool, int]:
+    return row.number is None, row.number or 0
+
+
+def _numbered(tx: Tx, message: Message, spot: Spot, known: dict[str, NumberRow]) -> NumberedRow:
+    row = NumberedRow(message, spot, None, None)
     given = known.get(row.ref) or records.number_of.one(tx, ref=row.ref)
     return row if given is None else row._replace(number=given.number, stamp=given.stamp)
 
@@ -61,12 +79,17 @@ def _numbered(tx: Tx, message: Message, place: int | None, known: dict[str, Numb
 # ---------------------------------------------------------------- sessions
 
 
-def living(tx: Tx, name: str) -> str | None:
-    """Our id of a session by what the application calls it, or by ours; None if there is none, or it was deleted. The
-    application's name comes first: it may have been given again after the session that had it was deleted."""
+def named(tx: Tx, name: str) -> str:
+    """Our id of a session by what the application calls it, or else by ours. The application's name comes first: it may
+    have been given again after the session that had it was deleted."""
     origin, scope = sessions.CLIENT
     row = rows.foreign_id.one(tx, origin=origin, scope=scope, foreign=name)
-    found = row.id if row else name
+    return row.id if row else name
+
+
+def living(tx: Tx, name: str) -> str | None:
+    """The same of a session that is there and was not deleted; None if there is none."""
+    found = named(tx, name)
     stamps = rows.session_stamps.one(tx, session=found)
     return found if stamps is not None and stamps.deleted_at is None else None
 
@@ -79,7 +102,7 @@ def beginning(tx: Tx, prefix: str) -> list[str]:
 def titled(tx: Tx, base: str) -> list[records.TitledRow]:
     """Living sessions with a title, and those whose title goes on with a number sign, the newest first."""
     found = records.titled.all(tx, title=base, first=f"{base} #", past=f"{base} $")
-    return sorted(found, key=lambda row: (-row.created_at, row.session_id))
+    return sorted(found, key=lambda row: (row.created_at, row.session_id), reverse=True)
 
 
 def listed(tx: Tx, *, source: str | None, roots: bool, size: int) -> Iterator[SummaryRow]:
@@ -118,8 +141,8 @@ def count_sessions(tx: Tx, source: str | None) -> int:
     return row.sessions
 
 
-def count(tx: Tx, results: Results) -> int:
+def count(tx: Tx, spots: Spots) -> int:
     """How many rows all sessions have."""
     (row,) = records.count_rows.all(tx)
     others = [each.session_id for each in records.irregular_sessions.all(tx)]
-    return row.found - row.interrupted + sum(len(of_session(tx, each, results)) for each in others)
+    return row.found + sum(len(of_session(tx, each, spots)) for each in others)

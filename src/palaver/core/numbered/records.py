@@ -39,7 +39,6 @@ class CountRow(Row):
 
 class CountedRow(Row):
     found: int
-    interrupted: int
 
 
 class SummaryRow(Row):
@@ -70,7 +69,7 @@ class SummaryRow(Row):
     thread_results: int | None
     thread_calls: int | None
     interrupted: int
-    is_open: int
+    is_irregular: int  # its rows have to be read to be counted
     last_stamp: float | None
 
 

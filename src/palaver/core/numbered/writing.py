@@ -48,9 +48,11 @@ def call(
 
 
 def waiting_for(tx: Tx, session_id: str, call_id: str) -> OpenTurn | None:
-    """The turn that waits for the result of a call; the newest, if a provider gave the id twice."""
-    preflight.refuse_closed(heads.lock(tx, session_id, timestamps=0))
-    found = answer.having_open(tx, session_id, call_id)
+    """The turn that waits for the result of a call and stands where the session goes on; the newest, if a provider gave
+    the id twice."""
+    head = heads.lock(tx, session_id, timestamps=0)
+    preflight.refuse_closed(head)
+    found = [turn for turn in answer.having_open(tx, session_id, call_id) if turn.base_revision == head.revision]
     return found[-1] if found else None
 
 
@@ -74,12 +76,15 @@ def _give(tx: Tx, ref: str, stamp: float | None) -> int:
     return int(number)
 
 
-def number(tx: Tx, _: Runtime, session_id: str, results: reading.Results) -> None:
+def number(tx: Tx, _: Runtime, session_id: str, spots: reading.Spots) -> None:
     """Give numbers to those rows of a session that have none, in the order of the transcript."""
     heads.lock(tx, session_id, timestamps=0, events=0)
-    for row in reading.of_session(tx, session_id, results):
+    found = reading.of_session(tx, session_id, spots)
+    for row in found:
         if row.number is None:
             _give(tx, row.ref, None)
+    if any(row.spot is not reading.FIRST and not row.spot.is_result for row in found):
+        tx.defer(Q.mark_stepped, session=session_id, now=now_ms())
 
 
 # ---------------------------------------------------------------- sessions
@@ -108,6 +113,12 @@ def keep_prompt(tx: Tx, text: str) -> str:
     options.keep_bodies(tx)
     assert options.digest is not None
     return options.digest
+
+
+def end(tx: Tx, runtime: Runtime, session_id: str, reason: str | None) -> None:
+    """It ends once: the first reason stays."""
+    if sessions.info(tx, session_id).ended_at is None:
+        lifecycle.set_ended(tx, runtime, session_id, True, reason)
 
 
 def set_title(tx: Tx, runtime: Runtime, session_id: str, title: str | None) -> str | None:

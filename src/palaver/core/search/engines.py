@@ -9,10 +9,11 @@ document knows the newest time of all up to it. So who walks down the numbers kn
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
 from typing import NamedTuple, Protocol
 
+from ...base import exact_json
 from ...db.engine import Tx
 from ...errors import IndexDamaged
 from ...search import fts5, tsquery
@@ -20,6 +21,7 @@ from ...search.candidates import candidates
 from ...search.tree import And, Node, Or, Term, positive_terms
 from . import records
 from .records import DocumentRow, RankedRow
+from .sums import Checks
 
 _FIRST, _MOST = 32, 2_000  # rows that are asked for at once
 _TOP = 2**62
@@ -41,16 +43,19 @@ class Engine(Protocol):
     def can_rank(self) -> bool: ...
 
 
-def refuse_damaged(tx: Tx) -> None:
+def refuse_damaged(tx: Tx, checks: Checks) -> None:
     """What was taken out of the index by another program, or by a disk, is not found: that is no empty answer."""
-    if is_damaged(tx):
-        raise IndexDamaged("its words are not those of its documents")
+    if (why := damage_at_a_glance(tx)) is not None:
+        raise IndexDamaged(why)
+    if tx.words == "fts5":
+        checks.some(tx)
 
 
-def is_damaged(tx: Tx) -> bool:
-    """As far as it can be told at a glance."""
+def damage_at_a_glance(tx: Tx) -> str | None:
     found = records.words_standing.one(tx)
-    return found is not None and (found.last != found.indexed or not found.has_pages)
+    if found is not None and (found.last != found.indexed or not found.has_pages):
+        return "its words are not those of its documents"
+    return found.told if found else None
 
 
 def of(tx: Tx, tree: Node | None) -> Engine:
@@ -146,6 +151,7 @@ def _growing(ask: Callable[[float, int, int], list[RankedRow]], after: tuple[flo
     (score, number), size = after, _FIRST
     while True:
         page = ask(score, number, size)
+        _refuse_rotten(page)
         yield from page
         if len(page) < size:
             return
@@ -155,8 +161,17 @@ def _growing(ask: Callable[[float, int, int], list[RankedRow]], after: tuple[flo
 def _pages(ask: Callable[[int, int], list[DocumentRow]], below: int) -> Iterator[list[DocumentRow]]:
     size = _FIRST
     while page := ask(below, size):
+        _refuse_rotten(page)
         yield page
         below, size = page[-1].number, min(size * 4, _MOST)
+
+
+def _refuse_rotten(page: Sequence[DocumentRow | RankedRow]) -> None:
+    """SQLite gives whatever a column holds; and where words have no document, nothing."""
+    for row in page:
+        is_right = type(row.at) is int and type(row.newest) is int and type(row.message_id) is str
+        if not is_right or not (row.message_id.isascii() or not exact_json.has_surrogates(row.message_id)):
+            raise IndexDamaged("a document is not as it was written")
 
 
 def best(engine: Engine, after: tuple[float, int] | None) -> Iterator[RankedRow]:

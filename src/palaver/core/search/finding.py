@@ -30,6 +30,7 @@ from .fields import Candidate, Fields
 from .hits import Shown
 from .records import DocumentRow, RankedRow
 from .sight import Seen, Sight
+from .sums import Checks, Doubts
 from .tail import Tail
 
 _MOST = 1_000  # hits of a page
@@ -77,12 +78,12 @@ class _Found(NamedTuple):
     after: Cursor
 
 
-def page(tx: Tx, wanted: Wanted, after: str | None) -> SearchPage:
+def page(tx: Tx, wanted: Wanted, after: str | None, checks: Checks) -> SearchPage:
     query = parse(wanted.typed, now=wanted.now)
     start = None if after is None else cursors.decode(after, wanted.asked())
     if query.tree is None and not query.filters:
         return SearchPage([], cut=query.cut)
-    engines.refuse_damaged(tx)
+    engines.refuse_damaged(tx, checks)
     search = _Search(tx, wanted, query, start)
     if search.names_nobody:
         return SearchPage([], cut=query.cut)
@@ -109,6 +110,7 @@ class _Search:
         self._has_met_tail = False
         self._engine = engines.of(tx, query.tree)
         self._fields = Fields(tx)
+        self._doubts = Doubts(tx)
         only, self._filters = self._named_sessions()
         self._sight = Sight(tx, archived=wanted.archived, hidden=wanted.hidden, only=only)
         self.names_nobody = only is not None and not only
@@ -200,13 +202,15 @@ class _Search:
             return
         message = records.message_to_show.one(self._tx, id=row.message_id)
         seen = self._sight.of(message.id, message.session_id, message.metadata_json) if message else None
+        if message is None:
+            self._doubts.settle(row.number)
         if message is None or seen is None or self._is_taken(seen) or not self._fields.may_have(seen, self._filters):
             return
         for stored in documents.readable(self._tx, message, None, row.titled):
-            for document in stored.documents:
-                one = Candidate(stored, document, seen)
-                if document.part_id == row.part_id and self._fits(one):
-                    yield one
+            mine = [document for document in stored.documents if document.part_id == row.part_id]
+            if not mine:
+                self._doubts.settle(row.number)
+            yield from (one for document in mine if self._fits(one := Candidate(stored, document, seen)))
 
     def _fits(self, one: Candidate) -> bool:
         is_sure = self._engine.exact and not one.is_untitled

@@ -79,8 +79,17 @@ class LastDocumentRow(Row):
 
 
 class SettingRow(Row):
+    """`writer`: the transaction that wrote it, and how many came since, where the engine can tell."""
+
     name: str
     value: str
+    writer: str | None
+    age: int | None
+
+
+class ArrivalRow(Row):
+    mark: int | None
+    guard: str | None
 
 
 class TitleRow(Row):
@@ -91,6 +100,36 @@ class StandingRow(Row):
     last: int | None
     indexed: int | None
     has_pages: int
+    told: str | None
+
+
+class SegmentRow(Row):
+    segment: int
+    pages: int
+
+
+class WordsPageRow(Row):
+    """The rows that FTS5 keeps: pages, which page a term is on, sizes of documents, settings."""
+
+    id: int
+    block: bytes
+
+
+class WordsTermRow(Row):
+    segid: int
+    term: bytes
+    pgno: int
+
+
+class WordsSizeRow(Row):
+    id: int
+    sz: bytes
+    origin: int
+
+
+class WordsSettingRow(Row):
+    k: str
+    v: int
 
 
 class CountRow(Row):
@@ -156,7 +195,9 @@ messages_of_turn = Select("messages_of_turn", MessageRow)
 message_to_show = Select("message_to_show", MessageRow)
 message_at = Select("message_at", MessageIdRow)
 loose_since = Select("loose_since", MessageRow)
-loose_of_recent = Select("loose_of_recent", MessageRow)
+loose_everywhere = Select("loose_everywhere", MessageRow)
+loose_among = Select("loose_among", MessageRow)
+newest_arrival = Select("newest_arrival", ArrivalRow)
 documents_of_message = Select("documents_of_message", DocumentRow)
 documents_of_messages = Select("documents_of_messages", DocumentRow)
 documents_beside_messages = Select("documents_beside_messages", DocumentBesideMessageRow)
@@ -173,6 +214,17 @@ index_state = Select("index_state", SettingRow)
 hold_index = Select("hold_index", ValueRow)
 title_of_session = Select("title_of_session", TitleRow)
 words_standing = Select("words_standing", StandingRow)
+index_sums = Select("index_sums", ValueRow)
+words_pages = Select("words_pages", WordsPageRow)
+words_terms = Select("words_terms", WordsTermRow)
+words_sizes = Select("words_sizes", WordsSizeRow)
+words_settings = Select("words_settings", WordsSettingRow)
+documents_between = Select("documents_between", DocumentRow)
+all_words_pages = Select("all_words_pages", WordsPageRow)
+all_words_terms = Select("all_words_terms", WordsTermRow)
+all_words_sizes = Select("all_words_sizes", WordsSizeRow)
+all_documents = Select("all_documents", DocumentRow)
+words_segments = Select("words_segments", SegmentRow)
 rows_changed = Select("rows_changed", RowsChangedRow)
 count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)

@@ -14,26 +14,19 @@ from ...base import ids
 from ...db.engine import Tx
 from ...search.documents import Document
 from .. import damage
-from ..read.loose_rows import MARGIN_MS
-from . import documents, records
+from . import documents, loose, records
 from .documents import Stored
+from .loose import Looked
 from .records import TurnToIndexRow
 
 MOST_TURNS = 1_000
 MOST_CHARACTERS = 4_000_000
-BEFORE_ALL = -(2**62)  # every number of a row
 _MOST_LOOSE = 2_000
-_RECENT = 50  # sessions that are looked at for rows of other programs, where rows have no order of arrival
-
-
-class Looked(NamedTuple):
-    number: int
-    message_id: str  # the number of a row that went may be given again
 
 
 class State(NamedTuple):
     """`moves`: how often the index was written. `mark`: it is being made again, and has come up to this turn. `looked`:
-    no row up to this one, which has this id, is another program's (where rows have an order of arrival)."""
+    how far rows of other programs were looked for."""
 
     moves: int
     mark: str | None
@@ -41,19 +34,9 @@ class State(NamedTuple):
 
 
 def state(tx: Tx) -> State:
-    found = {row.name: row.value for row in records.index_state.all(tx)}
-    return State(_number(found.get("search")) or 0, found.get("search_mark"), _looked(found.get("search_looked")))
-
-
-def _looked(text: str | None) -> Looked | None:
-    number, _, message_id = (text or "").partition(" ")
-    return Looked(int(number), message_id) if number.isascii() and number.isdigit() and message_id else None
-
-
-def since(tx: Tx, looked: Looked | None) -> int:
-    """The number of the row from which on rows of other programs may be."""
-    row = records.message_at.one(tx, number=looked.number) if looked else None
-    return looked.number if looked and row and row.id == looked.message_id else BEFORE_ALL
+    found = {row.name: row for row in records.index_state.all(tx)}
+    moves, mark = (row.value if row else None for row in (found.get("search"), found.get("search_mark")))
+    return State(_number(moves) or 0, mark, loose.looked(found.get("search_looked")))
 
 
 def _number(text: str | None) -> int | None:
@@ -99,12 +82,7 @@ class Tail:
             return
 
     def _loose(self) -> Iterator[Stored]:
-        if self._tx.words != "fts5":
-            few = {"sessions": _RECENT, "margin": MARGIN_MS, "limit": _MOST_LOOSE}
-            found = records.loose_of_recent.all(self._tx, **few)
-        else:
-            first = since(self._tx, self._state.looked)
-            found = records.loose_since.all(self._tx, watermark=first, limit=_MOST_LOOSE)
+        found = loose.find(self._tx, self._state.looked, _MOST_LOOSE)
         self._loose_are_left = len(found) == _MOST_LOOSE
         for row in found:
             if isinstance(row.id, str):

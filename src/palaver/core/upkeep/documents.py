@@ -6,9 +6,10 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from ...db.engine import Tx
+from ...errors import IndexDamaged
 from ...model import Problem
 from .. import damage
-from ..search import documents, engines, records
+from ..search import documents, engines, records, sums
 from ..search.records import TurnToIndexRow
 from ..search.tail import state
 from . import indexing, mending, windows
@@ -19,7 +20,7 @@ _RULE = "search"
 
 def compare(tx: Tx, altered: set[str]) -> Iterator[Finding]:
     """Where truth was `altered`, the index may be all that is left of it."""
-    if engines.is_damaged(tx) or not tx.are_words_sound():
+    if not _is_whole(tx):
         what = "the search index is damaged; reindex() makes it again"
         yield Finding(Problem(_RULE, "document_words", what, copy=True))
     mark = state(tx).mark
@@ -28,6 +29,17 @@ def compare(tx: Tx, altered: set[str]) -> Iterator[Finding]:
             if mark is None or turn.id <= mark:
                 yield from _turn(tx, turn, altered)
     yield from _left(tx)
+
+
+def _is_whole(tx: Tx) -> bool:
+    if engines.damage_at_a_glance(tx) is not None or not tx.are_words_sound():
+        return False
+    try:
+        if tx.words == "fts5":
+            sums.refuse_any_other(tx)
+    except IndexDamaged:
+        return False
+    return True
 
 
 def _turn(tx: Tx, turn: TurnToIndexRow, altered: set[str]) -> Iterator[Finding]:

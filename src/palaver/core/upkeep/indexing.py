@@ -10,20 +10,24 @@ says how far it has come, so whoever opens the store next goes on from there.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from time import sleep
 from typing import NamedTuple
+
+import msgspec
 
 from ...base.clock import monotonic
 from ...db.engine import Database, Tx
 from ...db.queries import Q
+from ...errors import IndexDamaged, StoreCorrupt
 from ...search.slices import slices
 from ...search.words import Segments, segment
 from .. import damage
-from ..search import documents, records
+from ..search import documents, loose, records, sums
 from ..search.documents import Stored, checksum
 from ..search.records import DocumentRow, TurnToIndexRow
-from ..search.tail import State, since, state
+from ..search.tail import State, state
 
 _TURNS = 100  # in a batch,
 _DOCUMENTS = 200
@@ -92,17 +96,22 @@ def index_all(db: Database, progress: Progress | None = None, seconds: float | N
 
 def merge(db: Database) -> None:
     """Small batches leave many segments in FTS5, and a phrase is looked for in each; make one of them, step by step."""
-    pages, is_more = -_PAGES, True
+    is_more = merge_step(db, begins=True)
     while is_more:
-        with db.write() as tx:
-            is_more = tx.words == "fts5" and _merge_step(tx, pages)
-        pages = _PAGES
+        is_more = merge_step(db)
+
+
+def merge_step(db: Database, *, begins: bool = False) -> bool:
+    """Whether there is more to merge."""
+    with db.write() as tx:
+        return tx.words == "fts5" and _merge_step(tx, -_PAGES if begins else _PAGES)
 
 
 def _merge_step(tx: Tx, pages: int) -> bool:
-    before = _rows_changed(tx)
-    tx.run(Q.merge_words, pages=pages)
-    return _rows_changed(tx) - before >= 2  # as FTS5 tells it
+    with _summing(tx):
+        before = _rows_changed(tx)
+        tx.run(Q.merge_words, pages=pages)
+        return _rows_changed(tx) - before >= 2  # as FTS5 tells it
 
 
 def _rows_changed(tx: Tx) -> int:
@@ -143,11 +152,24 @@ def _count(row: records.CountRow | None) -> int:
 
 def begin_again(db: Database) -> None:
     """Take everything out of the index; what follows goes through all turns."""
+    try:
+        _empty(db)
+    except (IndexDamaged, StoreCorrupt):  # so damaged that it cannot be emptied
+        _empty(db, by_force=True)
+
+
+def _empty(db: Database, *, by_force: bool = False) -> None:
     with db.write(hard=True) as tx:
         tx.run(Q.index_moved)
-        tx.clear_words()
-        tx.run(Q.drop_documents)
+        if by_force:
+            tx.replace_words()
+        else:
+            tx.clear_words()
+            tx.run(Q.drop_documents)
         tx.run(Q.set_index_mark, mark="")
+        tx.run(Q.tell_no_damage)
+        if tx.words == "fts5":
+            _put_sums(tx, sums.counted(tx))
 
 
 # ---------------------------------------------------------------- a batch
@@ -221,7 +243,42 @@ def _lock(tx: Tx, batch: _Batch) -> None:
 
 
 def _write(tx: Tx, batch: _Batch) -> None:
+    with _moving(tx):
+        _write_turns(tx, batch)
+    _mark(tx, batch)
+    if batch.size < _TURNS:  # else there is more, and who comes next may look
+        _look(tx, batch.state)
+
+
+@contextmanager
+def _moving(tx: Tx) -> Iterator[None]:
+    """Whoever changes the index does it inside of this."""
     tx.run(Q.index_moved)
+    with _summing(tx):
+        yield
+
+
+@contextmanager
+def _summing(tx: Tx) -> Iterator[None]:
+    if tx.words != "fts5":
+        yield
+        return
+    before, changes = sums.stored(tx), sums.Changes()
+    before = sums.counted(tx) if before is None else before
+    tx.watch_words(changes.note)
+    try:
+        yield
+        tx.run(Q.flush_words)  # after all that was deferred
+    finally:
+        tx.watch_words(None)
+    _put_sums(tx, changes.on(before))
+
+
+def _put_sums(tx: Tx, now: sums.Sums) -> None:
+    tx.run(Q.set_index_sums, sums=msgspec.json.encode(now).decode())
+
+
+def _write_turns(tx: Tx, batch: _Batch) -> None:
     index = _Index(tx)
     index.look_up(batch.sealed)
     for turn in batch.sealed:
@@ -232,8 +289,6 @@ def _write(tx: Tx, batch: _Batch) -> None:
             tx.defer(Q.set_indexed, turn=turn.row.id, mark=_NOT)
     for row in batch.waiting:
         _put_waiting(tx, index, row)
-    _mark(tx, batch)
-    _look(tx, batch.state)
 
 
 def _put_waiting(tx: Tx, index: _Index, row: TurnToIndexRow) -> None:
@@ -254,13 +309,10 @@ def _mark(tx: Tx, batch: _Batch) -> None:
 
 
 def _look(tx: Tx, before: State) -> None:
-    """Remember up to which row none is another program's, where rows have an order of arrival."""
-    newest = tx.watermark() if tx.words == "fts5" else None
-    if newest is None or (before.looked and newest == before.looked.number):
-        return
-    row = records.message_at.one(tx, number=newest)
-    if row is not None and not records.loose_since.all(tx, watermark=since(tx, before.looked), limit=1):
-        tx.run(Q.set_index_looked, row=f"{newest} {row.id}")
+    """Remember up to where rows of other programs are known: then a search looks only at what came since."""
+    now = loose.newest(tx, before.looked)
+    if now is not None:
+        tx.run(Q.set_index_looked, looked=msgspec.json.encode(now).decode())
 
 
 class _Index:
@@ -312,9 +364,9 @@ def index_turn(tx: Tx, turn_id: str) -> None:
     """One turn, in the caller's transaction."""
     row = records.turn_to_index.one(tx, turn=turn_id)
     if row is not None:
-        tx.run(Q.index_moved)
         turn, _ = _prepared(tx, row)
-        _Index(tx).put(turn.messages)
+        with _moving(tx):
+            _Index(tx).put(turn.messages)
 
 
 # ---------------------------------------------------------------- what goes
@@ -328,8 +380,8 @@ def drop(tx: Tx, number: int) -> None:
 def forget(tx: Tx, message_ids: Iterable[str]) -> int:
     """What goes from the store goes from the index, by this; how many documents."""
     found = [row for message in message_ids for row in records.documents_of_message.all(tx, message=message)]
-    for row in found:
-        drop(tx, row.number)
     if found:
-        tx.run(Q.index_moved)
+        with _moving(tx):
+            for row in found:
+                drop(tx, row.number)
     return len(found)

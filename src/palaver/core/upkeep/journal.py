@@ -95,8 +95,8 @@ class _Journaled:
         self._tx = self._inner.__enter__()
         self.all, self.one, self.all_values = self._tx.all, self._tx.one, self._tx.all_values
         self.generation, self.watermark, self.far = self._tx.generation, self._tx.watermark, self._tx.far
-        self.words, self.clear_words = self._tx.words, self._tx.clear_words
-        self.are_words_sound = self._tx.are_words_sound
+        self.words, self.clear_words, self.replace_words = self._tx.words, self._tx.clear_words, self._tx.replace_words
+        self.are_words_sound, self.watch_words = self._tx.are_words_sound, self._tx.watch_words
         return self
 
     def __exit__(

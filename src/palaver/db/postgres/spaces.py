@@ -35,7 +35,7 @@ WRITERS_FROM = _WRITERS.format("")  # in the space that a transaction is in
 _SEEN = f"SELECT to_regclass('palaver.spaces') IS NOT NULL, {HAS_CITUS}"
 _ORPHANS = "SELECT nspname FROM pg_namespace WHERE nspname ~ '^palaver_[0-9a-f]{12}$' ORDER BY nspname LIMIT 1"
 _WORDS = "document_words"  # which SQLite has in another form
-_OWN = ("owners", "row_numbers")  # who writes in a space, and the numbers that it hands out
+_OWN = ("owners", "row_numbers", "stepped_sessions")  # who writes in a space, and the numbers that it hands out
 _AT_ONCE = (pg.UniqueViolation, pg.DuplicateSchema, pg.DuplicateTable, pg.DeadlockDetected)
 _T = TypeVar("_T")
 

@@ -100,6 +100,14 @@ class Statements:
     def clear_words(self) -> None:
         self._execute(Q.clear_words, ())
 
+    def replace_words(self) -> None:
+        """As above: the server says what is wrong with its pages."""
+        self._execute(Q.clear_words, ())
+        self._execute(Q.drop_documents, ())
+
+    def watch_words(self, told: object) -> None:
+        """Nothing: the same."""
+
     def watermark(self) -> int | None:
         return None
 

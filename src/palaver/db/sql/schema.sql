@@ -350,6 +350,13 @@ CREATE TABLE documents (
 CREATE INDEX documents_by_message ON documents (message_id);
 CREATE INDEX documents_titled ON documents (titled) WHERE titled IS NOT NULL;
 
+-- Sessions in which a message is several numbered rows (see row_numbers), one for each step of an answer: they are
+-- counted by reading them.
+CREATE TABLE stepped_sessions (
+    session_id TEXT PRIMARY KEY,
+    noted_at   INTEGER NOT NULL
+) WITHOUT ROWID;
+
 -- Who writes. Alive exactly while the flock on the owner's file is held; on Postgres, until its lease is over.
 CREATE TABLE owners (
     id         TEXT PRIMARY KEY,

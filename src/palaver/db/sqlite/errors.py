@@ -78,7 +78,17 @@ def _is_of_index(error: apsw.Error) -> bool:
     """FTS5 has a word of its own for what is damaged."""
     text = str(error)
     is_its = isinstance(error, apsw.CorruptError) and getattr(error, "extendedresult", 0) == apsw.SQLITE_CORRUPT_VTAB
-    return is_its or "fts5" in text or "document_words" in text
+    return is_its or "fts5" in text or "document_words" in text or any(map(_reads_index, _notes(error)))
+
+
+def _notes(error: apsw.Error) -> list[str]:
+    """The statement that met a page that is damaged."""
+    return getattr(error, "__notes__", [])
+
+
+def _reads_index(statement: str) -> bool:
+    """And nothing that the index is made of."""
+    return ("document_words" in statement or " documents " in statement) and "chat_" not in statement
 
 
 def _hidden(path: str) -> str:

@@ -18,7 +18,7 @@ from .errors import TRANSLATED
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Callable, Iterator, Sequence
     from types import TracebackType
     from typing import Any
 
@@ -29,6 +29,9 @@ if TYPE_CHECKING:
 
 _LETTERS = "abcdefghijklmnopqrstuvwxyz0123456789"  # that nearly all words begin with
 _BEGIN = "BEGIN IMMEDIATE;PRAGMA data_version"
+_LET_GO = """PRAGMA writable_schema = ON;
+DELETE FROM sqlite_schema WHERE tbl_name = 'documents' OR tbl_name GLOB 'document_words*';
+PRAGMA writable_schema = RESET"""  # nothing that compiles before it is allowed is among the named statements
 _ILL = (apsw.IOError, apsw.CorruptError, apsw.FullError, apsw.NoMemError)
 
 
@@ -47,6 +50,9 @@ class Statements:
     def _ask(self, text: str, values: Sequence[Any]) -> list[Row]:
         try:
             return self._cursor.execute(text, values).fetchall()
+        except apsw.CorruptError as error:
+            error.add_note(text)  # which tables it is about: see errors.py
+            raise
         except UnicodeDecodeError as error:
             from . import undecodable  # when a text is no UTF-8: hardly ever
 
@@ -98,6 +104,26 @@ class Statements:
                 self.all(query)
         finally:
             connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+    def replace_words(self) -> None:
+        """They are taken out of the schema as they are: what they took of the file is free after a VACUUM."""
+        from .. import schema  # hardly ever
+
+        connection = self._cursor.connection
+        connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 0)
+        try:
+            self.all(Q.index_state)  # the transaction has begun
+            self._cursor.execute(_LET_GO)
+            for one in schema.current().all:
+                if getattr(one, "table", one.name) in ("documents", "document_words"):
+                    self._cursor.execute(one.sql)
+        finally:
+            self._cursor.execute("PRAGMA writable_schema = OFF")
+            connection.config(apsw.SQLITE_DBCONFIG_DEFENSIVE, 1)
+
+    def watch_words(self, told: Callable[[str, Row | None, Row | None], None] | None) -> None:
+        tell = None if told is None else lambda change: told(change.table_name, change.old, change.new)
+        self._cursor.connection.preupdate_hook(tell)
 
     def watermark(self) -> int | None:
         ((newest,),) = self.all(Q.newest_row)

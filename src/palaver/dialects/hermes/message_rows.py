@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator
+from itertools import pairwise
 from typing import Any, NamedTuple
 
+from ...aisdk.parts import is_tool
 from ...base import exact_json
 from ...errors import BadValue
-from ...numbered import NumberedRow
+from ...numbered import FIRST, NumberedRow, Spot
 from ...session import StoredMessage
 from . import rows
 from .rows import MESSAGE_COLUMNS, Part, Row
@@ -29,27 +31,48 @@ class Said(NamedTuple):
         return self.row.get("active") != 0
 
 
-def results(message: StoredMessage) -> list[int]:
-    """The parts of a message that have a row of their own."""
-    if message.role != "assistant":
+def spots(message: StoredMessage) -> list[Spot]:
+    """Where in a message there are rows beside the first: the results of its calls, and the steps that came after."""
+    if message.role != "assistant" or not any(map(_is_call, message.parts)):  # mostly a look is enough
         return []
-    return [place for place, text in enumerate(message.parts) if _is_call(text) and rows.has_result(_opened(text))]
+    parts = [_opened(text) for text in message.parts]
+    found = []
+    for step in _steps(parts):
+        found += [Spot(step.start, False)] if step.start else []
+        found += [Spot(place, True) for place in step if rows.has_result(parts[place])]
+    return found
 
 
 def _is_call(text: str) -> bool:
-    """Mostly a look is enough to see that a part is none."""
     return '"toolCallId"' in text
+
+
+def _steps(parts: list[Part]) -> list[range]:
+    """The parts of each call of the model: a step that begins after tools were called is another one."""
+    begins, has_called = [0], False
+    for place, part in enumerate(parts):
+        if part["type"] == "step-start" and has_called:
+            begins.append(place)
+            has_called = False
+        has_called = has_called or is_tool(part["type"])
+    return [range(*each) for each in pairwise([*begins, len(parts)])]
 
 
 def said(found: Iterable[NumberedRow]) -> Iterator[Said]:
     parts: list[Part] = []
     for one in found:
-        if one.place is None:  # its results come right after it
+        if one.spot is FIRST:  # the others of its message come right after it
             parts = [_opened(text) for text in one.message.parts]
-            row = rows.row_of(one.message.role, _metadata(one.message), parts)
-        else:
-            row = rows.result_row(parts[one.place])
+        row = rows.result_row(parts[one.spot.place]) if one.spot.is_result else _row_of_step(one, parts)
         yield Said(one.number or 0, _time(one, row), row)
+
+
+def _row_of_step(one: NumberedRow, parts: list[Part]) -> Row:
+    """What is known of the message as a whole is said with its last step."""
+    steps = _steps(parts)
+    step = next((each for each in steps if each.start == one.spot.place), range(len(parts)))
+    about = _metadata(one.message) if step == steps[-1] else {}
+    return rows.row_of(one.message.role, about, [parts[place] for place in step])
 
 
 def _time(one: NumberedRow, row: Row) -> float:

@@ -12,8 +12,10 @@ _LONE_STAR = re.compile(r"(^|\s)\*")
 _FIRST = re.compile(r"^(?:AND|OR|NOT)\b\s*", re.IGNORECASE)
 _LAST = re.compile(r"\s+(?:AND|OR|NOT)\s*$", re.IGNORECASE)
 _JOINED = re.compile(r"\b(\w+(?:[.-]\w+)+)\b")  # chat-send and P2.2 are one thing, not two
-_MINUS = re.compile(r"(^|\s)-+")
+_AROUND = re.compile(r"^[-+*^(){}]+|[-^(){}]+$|(?<!\+)\+$")  # C++ stays
+_WORDS = re.compile(r'"[^"]*"|[^\s"]+')
 _HELD = re.compile(r"\x00(?P<place>\d+)\x00")
+_CUT = re.compile("^…|…$")
 _CJK = re.compile("[\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0002a6df]")
 
 
@@ -36,11 +38,26 @@ def searched(
     query: str, sources: Sequence[str] | None, without: Sequence[str] | None, roles: Sequence[str] | None
 ) -> str | None:
     """The query as `store.search` takes it; None: nothing can be found."""
-    cleaned = _MINUS.sub(r"\1", sanitized(query)).strip()
+    cleaned = _said(query)
     if not cleaned or (sources is not None and not sources):
         return None
     asked = [f"({cleaned})", *_any_of("source", sources), *_any_of("role", roles)]
     return " ".join([*asked, *(f"-source:{_quoted(each)}" for each in without or ())])
+
+
+def _said(query: str) -> str:
+    """Without what `store.search` would take for something else: operators that dangle, brackets and signs around a
+    word, a minus before it, a colon in it."""
+    found = [_bare(word) for word in _WORDS.findall(query.replace("\x00", " "))]
+    text = " ".join(filter(None, found))
+    return _LAST.sub("", _FIRST.sub("", text).strip()).strip()
+
+
+def _bare(word: str) -> str:
+    if word.startswith('"'):
+        return word if word.strip('" ') else ""
+    bare = _AROUND.sub("", word.replace(":", " ")).strip()
+    return bare if bare.strip("*") else ""
 
 
 def _any_of(field: str, values: Sequence[str] | None) -> list[str]:
@@ -57,4 +74,4 @@ def marked(snippet: str, marks: Sequence[tuple[int, int]]) -> str:
     for begin, stop in marks:
         text += f"{snippet[end:begin]}>>>{snippet[begin:stop]}<<<"
         end = stop
-    return text + snippet[end:]
+    return _CUT.sub("...", text + snippet[end:])

@@ -16,7 +16,8 @@ from typing import Any
 
 import palaver
 
-from ...errors import HeadConflict, Refused, SessionNotFound
+from ...base import arguments
+from ...errors import HeadConflict, SessionNotFound
 from ...model import Hit
 from ...numbered import NumberedRows, SummaryRow, Told
 from ...session import Session
@@ -49,7 +50,7 @@ class SessionDB:
     ) -> None:
         self.store = place.opened(db_path, readonly=read_only) if store is None else store
         self.db_path = db_path if db_path is not None else self.store.path
-        self._rows = NumberedRows(self.store, session_rows.AGENT, message_rows.results)
+        self._rows = NumberedRows(self.store, session_rows.AGENT, message_rows.spots)
 
     def __enter__(self) -> SessionDB:
         return self
@@ -74,6 +75,7 @@ class SessionDB:
         parent_session_id: str | None = None,
     ) -> str:
         """Make a session, unless there is one of this id; its id."""
+        arguments.text("source", source)
         parent = None if parent_session_id is None else self._require(parent_session_id)
         digest = None if system_prompt is None else self._rows.keep_prompt(system_prompt)
         about: dict[str, Any] = {"model": model or None, "parent": parent.id if parent else None}
@@ -92,12 +94,8 @@ class SessionDB:
     def end_session(self, session_id: str, end_reason: str) -> None:
         """It ends once: the first reason stays."""
         session = self._rows.find(session_id)
-        if session is None or session.info.ended_at is not None:
-            return
-        try:
-            session.end(end_reason or None)
-        except (Refused, SessionNotFound):  # somebody else ended it, or deleted it, meanwhile
-            pass
+        if session is not None:
+            self._rows.end(session.id, end_reason)
 
     @like_sqlite
     def reopen_session(self, session_id: str) -> None:
@@ -233,17 +231,18 @@ class SessionDB:
         codex_reasoning_items: Any = None,
     ) -> int:
         """Write a row; its number."""
-        stamp, session = time.time(), self._require(session_id)
+        arguments.text("role", role)
+        stamp = time.time()
         row: Row = {"role": role, "content": rows.encoded(content), "tool_name": tool_name}
         row |= {"tool_calls": _json(tool_calls), "tool_call_id": tool_call_id, "token_count": token_count}
         row |= {"finish_reason": finish_reason, "reasoning": reasoning}
         row |= {"reasoning_details": _json(reasoning_details), "codex_reasoning_items": _json(codex_reasoning_items)}
         message = rows.message_of(row)
         if role == "tool" and isinstance(tool_call_id, str):
-            return self._rows.answer(session.id, tool_call_id, lambda call: rows.result_of(row, call), message, stamp)
+            return self._rows.answer(session_id, tool_call_id, lambda call: rows.result_of(row, call), message, stamp)
         if rows.has_calls(message):
-            return self._rows.call(session.id, message, stamp)
-        return self._rows.append(session.id, message, stamp)
+            return self._rows.call(session_id, message, stamp)
+        return self._rows.append(session_id, message, stamp)
 
     @like_sqlite
     def get_messages(self, session_id: str) -> list[Row]:
@@ -363,7 +362,7 @@ class SessionDB:
     ) -> list[SummaryRow]:
         left_out = set(without or ())
         return self._rows.summaries(
-            lambda row: (row.source or session_rows.UNKNOWN) not in left_out,
+            lambda row: session_rows.source_of(row) not in left_out,
             source=source or None,
             roots=roots,
             limit=limit,

@@ -34,11 +34,15 @@ def name_of(row: SummaryRow) -> str:
     return row.app_id or row.id
 
 
+def source_of(row: SummaryRow) -> str:
+    return UNKNOWN if row.source is None else row.source
+
+
 def session_row(rows: NumberedRows, row: SummaryRow) -> Row:
     about = _parsed(row.metadata_json)
     ours, billing = _object(about, _OURS), _object(about, _BILLING)
     found: Row = dict.fromkeys(SESSION_COLUMNS)
-    found |= {"id": name_of(row), "source": row.source or UNKNOWN, "user_id": row.user_id, "title": row.title}
+    found |= {"id": name_of(row), "source": source_of(row), "user_id": row.user_id, "title": row.title}
     found |= {"model": _model_of(row, ours), "model_config": ours.get("model_config")}
     found["system_prompt"] = _prompt_of(rows, ours)
     found["parent_session_id"] = row.parent_app_id or row.parent_id
@@ -52,13 +56,13 @@ def session_row(rows: NumberedRows, row: SummaryRow) -> Row:
 def brief(row: SummaryRow) -> Row:
     """What goes with a row that was found."""
     ours = _object(_parsed(row.metadata_json), _OURS)
-    found: Row = {"id": name_of(row), "source": row.source or UNKNOWN, "model": _model_of(row, ours)}
+    found: Row = {"id": name_of(row), "source": source_of(row), "model": _model_of(row, ours)}
     return found | {"started_at": _seconds(row.created_at, ours.get("started_at"))}
 
 
 def last_active(rows: NumberedRows, row: SummaryRow) -> float | None:
     """When the last row was written; None: there is none."""
-    if row.is_open or row.relation == "fork":
+    if row.is_irregular:
         from .message_rows import said
 
         return max((one.at for one in said(rows.read(row.id))), default=None)
@@ -68,8 +72,7 @@ def last_active(rows: NumberedRows, row: SummaryRow) -> float | None:
 
 
 def _counts(rows: NumberedRows, row: SummaryRow) -> Row:
-    """Of a session with an open turn, or a fork, only its rows can tell."""
-    if row.is_open or row.relation == "fork" or (row.thread_messages is not None and row.thread_results is None):
+    if row.is_irregular:
         from .message_rows import counts
 
         return counts(rows.read(row.id))

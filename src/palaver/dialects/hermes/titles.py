@@ -19,7 +19,7 @@ def sanitized(title: str | None) -> str | None:
     seen = _UNSEEN.sub("", _CONTROLS.sub("", _HALVES.sub("\N{REPLACEMENT CHARACTER}", title)))
     cleaned = " ".join(seen.split())
     if len(cleaned) > LONGEST:
-        raise ValueError(f"a title has at most {LONGEST} characters, and this one has {len(cleaned)}; shorten it")
+        raise ValueError(f"Title too long: {len(cleaned)} characters, and {LONGEST} are the most; shorten it")
     return cleaned or None
 
 

@@ -2,6 +2,8 @@
 
 CREATE INDEX chat_parts_failed ON chat_parts (session_id) WHERE tool_state = 'output-error';
 
+CREATE TABLE stepped_sessions (session_id TEXT PRIMARY KEY, noted_at INTEGER NOT NULL) WITHOUT ROWID;
+
 INSERT INTO settings VALUES ('writers_from', '5') ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- sqlite:

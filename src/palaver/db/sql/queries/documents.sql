@@ -3,6 +3,9 @@
 -- snippet: document
 d.number, d.message_id, d.part_id, d.role, d.at, d.newest, d.titled, d.checksum
 
+-- snippet: message
+m.id, m.session_id, m.role, m.metadata_json, m.created_at
+
 -- snippet: turn_to_index
 SELECT t.id, t.session_id, t.parent_id, t.status, t.sealed_at, t.unindexed, p.session_id AS parent_home
   FROM turns t LEFT JOIN turns p ON p.id = t.parent_id
@@ -51,7 +54,7 @@ UPDATE turns SET unindexed = 1 WHERE id IN (
 
 -- name: messages_of_turn
 -- Those that it lists, in their order.
-SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
+SELECT {message} FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
  WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
 
 -- name: parts_to_search
@@ -66,7 +69,12 @@ SELECT title FROM heads WHERE session_id = :session;
 -- The state of the index: how often it was written, and how far it is being made again.
 
 -- name: index_state
-SELECT name, value FROM settings WHERE name IN ('search', 'search_mark', 'search_looked');
+-- With the transaction that wrote each, and how many came since, where the engine can tell.
+-- sqlite:
+SELECT name, value, NULL AS writer, NULL AS age FROM settings WHERE name IN ('search', 'search_mark', 'search_looked');
+-- postgres:
+SELECT name, value, CAST(xmin AS TEXT) AS writer, age(xmin) AS age FROM settings
+ WHERE name IN ('search', 'search_mark', 'search_looked');
 
 -- name: hold_index
 -- Of several who index, one goes on. No row: somebody else does, or nobody ever did.
@@ -83,7 +91,7 @@ ON CONFLICT (name) DO UPDATE SET value = CAST(CAST(settings.value AS INTEGER) + 
 INSERT INTO settings (name, value) VALUES ('search_mark', :mark) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: set_index_looked
-INSERT INTO settings (name, value) VALUES ('search_looked', :row) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+INSERT INTO settings (name, value) VALUES ('search_looked', :looked) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
 
 -- name: drop_index_mark
 DELETE FROM settings WHERE name = 'search_mark';
@@ -121,7 +129,7 @@ SELECT {document}, m.id AS message FROM documents d LEFT JOIN chat_messages m ON
 SELECT e.ref FROM turn_entries e WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
 
 -- name: message_to_show
-SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messages m WHERE m.id = :id;
+SELECT {message} FROM chat_messages m WHERE m.id = :id;
 
 -- name: session_to_show
 -- A session as a search sees it.
@@ -142,22 +150,34 @@ SELECT e.turn_id, t.parent_id, t.depth, t.sealed_at, t.status, t.provider, t.mod
 -- sqlite:
 SELECT m.id FROM chat_messages m WHERE m.rowid = :number;
 
--- name: loose_since
--- SQLite only: what another program wrote since, in any session.
+-- name: newest_arrival
+-- From where on rows have not come yet, and by what that is known again (see core/search/loose.py).
 -- sqlite:
-SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at FROM chat_messages m
- WHERE m.rowid > :watermark AND {is_loose}
- ORDER BY m.rowid DESC LIMIT :limit;
-
--- name: loose_of_recent
--- Postgres only: the same in the sessions that were changed last.
+SELECT max(m.rowid) AS mark, m.id AS guard FROM chat_messages m;
 -- postgres:
-SELECT m.id, m.session_id, m.role, m.metadata_json, m.created_at
-  FROM (SELECT id FROM chat_sessions ORDER BY updated_at DESC LIMIT :sessions) s
-  LEFT JOIN heads h ON h.session_id = s.id
-  JOIN chat_messages m ON m.session_id = s.id AND m.created_at >= coalesce(h.looked_at, 0) - :margin
- WHERE {is_loose}
+SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT) AS mark,
+       CAST(pg_current_xact_id() AS TEXT) AS guard FROM settings LIMIT 1;
+
+-- name: loose_since
+-- What another program wrote since, in any session. Postgres leaves out what is older first, row by row, without a join over all; if no
+-- transaction came after the mark, everything.
+-- plan: free
+-- sqlite:
+SELECT {message} FROM chat_messages m WHERE m.rowid > :mark AND {is_loose} ORDER BY m.rowid DESC LIMIT :limit;
+-- postgres:
+SELECT {message} FROM (
+    SELECT {message} FROM chat_messages m
+     WHERE (SELECT age(CAST(:mark AS XID))) <> 1 AND age(m.xmin) <= (SELECT age(CAST(:mark AS XID))) OFFSET 0) m
+ CROSS JOIN LATERAL (SELECT 1 WHERE {is_loose} OFFSET 0) loose
  ORDER BY m.created_at DESC LIMIT :limit;
+
+-- name: loose_among
+-- Of several, those that are still another program's.
+SELECT {message} FROM json_each(json(:messages)) g JOIN chat_messages m ON m.id = g.key WHERE {is_loose};
+
+-- name: loose_everywhere
+-- plan: free
+SELECT {message} FROM chat_messages m WHERE {is_loose} ORDER BY m.created_at DESC LIMIT :limit;
 
 -- Words, on SQLite.
 
@@ -198,19 +218,80 @@ CREATE VIRTUAL TABLE document_words USING fts5(words, pieces, content='', conten
 -- sqlite:
 INSERT INTO document_words (document_words, rank) VALUES ('merge', :pages);
 
+-- name: flush_words
+-- FTS5 writes its pages with the commit, or now.
+-- sqlite:
+INSERT INTO document_words (document_words) VALUES ('flush');
+
 -- name: rows_changed
 -- By this connection, ever: less than two more after a merge, and there was nothing to merge.
 -- sqlite:
 SELECT total_changes() AS rows;
 
 -- name: words_standing
--- What must agree where an index is whole: the last number of both, and that pages of words (from 11 on) are found.
+-- What must agree where an index is whole: the last number of both, and that pages of words (from 11 on) are found; and
+-- whether somebody who looked closely has told that it is damaged.
 -- sqlite:
 SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(id) FROM document_words_docsize) AS indexed,
        NOT EXISTS (SELECT 1 FROM document_words_data WHERE id > 10) OR EXISTS (SELECT 1 FROM document_words_idx)
-           AS has_pages;
+           AS has_pages, (SELECT value FROM settings WHERE name = 'search_damaged') AS told;
 -- postgres:
-SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(number) FROM document_words) AS indexed, 1 AS has_pages;
+SELECT (SELECT max(number) FROM documents) AS last, (SELECT max(number) FROM document_words) AS indexed, 1 AS has_pages,
+       NULL AS told;
+
+-- name: tell_damaged
+INSERT INTO settings (name, value) VALUES ('search_damaged', :why) ON CONFLICT (name) DO NOTHING;
+
+-- name: tell_no_damage
+DELETE FROM settings WHERE name = 'search_damaged';
+
+-- name: words_segments
+-- How many pages each segment of FTS5 has, about.
+-- sqlite:
+SELECT segid AS segment, count(*) AS pages FROM document_words_idx GROUP BY segid;
+
+-- The rows that make up the index of words, by pieces and all of them: see core/search/sums.py.
+
+-- name: index_sums
+SELECT value FROM settings WHERE name = 'search_sums';
+
+-- name: set_index_sums
+INSERT INTO settings (name, value) VALUES ('search_sums', :sums) ON CONFLICT (name) DO UPDATE SET value = excluded.value;
+
+-- name: words_pages
+-- sqlite:
+SELECT id, block FROM document_words_data WHERE id BETWEEN :first AND :last;
+
+-- name: all_words_pages
+-- sqlite:
+SELECT id, block FROM document_words_data;
+
+-- name: words_terms
+-- sqlite:
+SELECT segid, term, pgno FROM document_words_idx WHERE segid = :segment;
+
+-- name: all_words_terms
+-- sqlite:
+SELECT segid, term, pgno FROM document_words_idx;
+
+-- name: words_sizes
+-- sqlite:
+SELECT id, sz, origin FROM document_words_docsize WHERE id BETWEEN :first AND :last;
+
+-- name: all_words_sizes
+-- sqlite:
+SELECT id, sz, origin FROM document_words_docsize;
+
+-- name: words_settings
+-- sqlite:
+SELECT k, v FROM document_words_config;
+
+-- name: documents_between
+SELECT {document} FROM documents d WHERE d.number BETWEEN :first AND :last;
+
+-- name: all_documents
+-- plan: free
+SELECT {document} FROM documents d;
 
 -- name: ranked_words
 -- The best first; a lower score is better.
@@ -219,13 +300,13 @@ SELECT f.score, {document} FROM (
     SELECT rowid AS number, rank AS score FROM document_words
      WHERE document_words MATCH :match AND (rank > :score OR (rank = :score AND rowid > :number))
      ORDER BY rank, rowid LIMIT :limit) f
-  JOIN documents d ON d.number = f.number
- ORDER BY f.score, d.number;
+  LEFT JOIN documents d ON d.number = f.number
+ ORDER BY f.score, f.number;
 
 -- name: newest_words
 -- From a number downwards.
 -- sqlite:
-SELECT {document} FROM document_words w CROSS JOIN documents d ON d.number = w.rowid
+SELECT {document} FROM document_words w LEFT JOIN documents d ON d.number = w.rowid
  WHERE w.document_words MATCH :match AND w.rowid < :below ORDER BY w.rowid DESC LIMIT :limit;
 
 -- name: newest_documents

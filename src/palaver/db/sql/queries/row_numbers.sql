@@ -20,6 +20,23 @@ SELECT 1 FROM turn_entries e
  WHERE e.turn_id = :turn AND e.kind = 'message'
    AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref) LIMIT 1;
 
+-- snippet: has_steps
+-- Whether a message of a session may be several rows: those that have numbers are known, of others the parts tell.
+EXISTS (SELECT 1 FROM stepped_sessions x WHERE x.session_id = h.session_id)
+       OR (EXISTS (SELECT 1 FROM turn_entries e WHERE e.turn_id = h.turn_id AND e.kind = 'message'
+                      AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref))
+           AND EXISTS (SELECT 1 FROM chat_parts p WHERE p.session_id = h.session_id AND p.type = 'step-start'))
+
+-- snippet: is_irregular
+-- Rows have to be read to be counted in forks, in sessions with an open turn, where sums are not filled yet, and where a
+-- message may be several rows.
+h.relation = 'fork' OR (h.turn_id IS NOT NULL AND t.thread_results IS NULL)
+       OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL)
+       OR {has_steps}
+
+-- name: mark_stepped
+INSERT INTO stepped_sessions (session_id, noted_at) VALUES (:session, :now) ON CONFLICT (session_id) DO NOTHING;
+
 -- snippet: client_id
 -- What an application calls a session.
 SELECT min(f.foreign_id) FROM foreign_ids f WHERE f.origin = 'client' AND f.scope = 'session'
@@ -27,8 +44,14 @@ SELECT min(f.foreign_id) FROM foreign_ids f WHERE f.origin = 'client' AND f.scop
 -- snippet: fact
 SELECT min(f.value) FROM session_facts f
 
+-- snippet: interrupted
+-- Calls of a session that ended without a result.
+(SELECT count(*) FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id
+  WHERE p.session_id = h.session_id AND p.tool_state = 'output-error'
+    AND p.data_json LIKE '%"errorText":"interrupted"%' AND m.metadata_json NOT LIKE '%"hidden_at":%')
+
 -- snippet: summary
--- A session as a row: its counts, as far as they follow from the head's turn. An interrupted call has no result.
+-- A session as a row: its counts, as far as they follow from the head's turn.
 s.id, ({client_id} AND f.id = s.id) AS app_id, s.model_json, s.metadata_json, s.created_at,
        s.prompt_tokens, s.completion_tokens, s.reasoning_tokens, s.cache_read, s.cache_write, s.cost_usd,
        h.title, h.preview, h.relation, h.ended_at, h.end_reason, h.last_message_at,
@@ -37,12 +60,8 @@ s.id, ({client_id} AND f.id = s.id) AS app_id, s.model_json, s.metadata_json, s.
        ({fact} WHERE f.session_id = s.id AND f.name = 'source') AS source,
        ({fact} WHERE f.session_id = s.id AND f.name = 'user') AS user_id,
        t.thread_messages, t.thread_results, t.thread_calls,
-       CASE WHEN t.thread_results > 0 THEN (
-           SELECT count(*) FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id
-            WHERE p.session_id = s.id AND p.tool_state = 'output-error'
-              AND p.data_json LIKE '%"errorText":"interrupted"%' AND m.metadata_json NOT LIKE '%"hidden_at":%'
-       ) ELSE 0 END AS interrupted,
-       EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL) AS is_open,
+       CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END AS interrupted,
+       CASE WHEN {is_irregular} THEN 1 ELSE 0 END AS is_irregular,
        (SELECT n.stamp FROM turn_entries e JOIN row_numbers n ON n.ref = e.ref
          WHERE e.turn_id = h.turn_id AND e.kind IN ('message', 'result') ORDER BY e.seq DESC LIMIT 1) AS last_stamp
 
@@ -80,23 +99,14 @@ SELECT count(*) AS sessions FROM chat_sessions s JOIN heads h ON h.session_id = 
 
 -- name: count_rows
 -- Of all living sessions, but for those that `irregular_sessions` lists.
-SELECT CAST(coalesce(sum(t.thread_messages + t.thread_results), 0) AS INTEGER) AS found,
-       (SELECT count(*) FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id
-          JOIN heads k ON k.session_id = p.session_id
-         WHERE p.tool_state = 'output-error' AND p.data_json LIKE '%"errorText":"interrupted"%'
-           AND m.metadata_json NOT LIKE '%"hidden_at":%' AND k.deleted_at IS NULL AND k.relation <> 'fork'
-           AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.session_id = k.session_id AND w.live = 1 AND w.sealed_at IS NULL)
-       ) AS interrupted
+SELECT CAST(coalesce(sum(t.thread_messages + t.thread_results - CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END), 0)
+            AS INTEGER) AS found
   FROM heads h JOIN turns t ON t.id = h.turn_id
- WHERE h.deleted_at IS NULL AND h.relation <> 'fork' AND t.thread_results IS NOT NULL
-   AND NOT EXISTS (SELECT 1 FROM turns w WHERE w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL);
+ WHERE h.deleted_at IS NULL AND NOT ({is_irregular});
 
 -- name: irregular_sessions
--- Those whose rows have to be read to be counted: forks, those with an open turn, or with sums that are not filled yet.
 SELECT h.session_id FROM heads h LEFT JOIN turns t ON t.id = h.turn_id
- WHERE h.deleted_at IS NULL
-   AND (h.relation = 'fork' OR (h.turn_id IS NOT NULL AND t.thread_results IS NULL)
-        OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL));
+ WHERE h.deleted_at IS NULL AND ({is_irregular});
 
 -- name: sessions_beginning
 -- Living sessions by the beginning of what the application calls them, or of our id where it calls them nothing.

@@ -1,0 +1,131 @@
+"""What another program wrote is found at once, in whatever session and with whatever date, on both engines."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterator
+from contextlib import closing
+from pathlib import Path
+from typing import NamedTuple
+
+import pytest
+
+import palaver
+from palaver import jobs
+from palaver.core.search import loose
+from palaver.core.search.tail import state
+
+from ..postgres.engines import Engine, File, Postgres, connect
+
+OLD = 1_600_000_000_000
+
+
+class Place(NamedTuple):
+    engine: Engine
+    store: palaver.Store
+
+
+@pytest.fixture(params=["file", "postgres"])
+def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Place]:
+    """Nothing is indexed by itself."""
+    monkeypatch.setattr(jobs.Index, "due", lambda self, now: None)
+    is_file = request.param == "file"
+    engine = File(tmp_path / "store.db") if is_file else Postgres(*request.getfixturevalue("ready_space"))
+    with engine.open() as store:
+        yield Place(engine, store)
+
+
+def put(place: Place, session: palaver.Session, words: str, at: int = OLD) -> str:
+    """Another program adds a message."""
+    name = f"of another program: {words}"
+    row = (name, session.id, "user", "{}", at, at)
+    part = (name, name, session.id, 0, "text", json.dumps({"type": "text", "text": words}), None, None, at, at)
+    place.engine.write(place.store, "INSERT INTO chat_messages VALUES (?, ?, ?, ?, ?, ?)", [row])
+    place.engine.write(place.store, "INSERT INTO chat_parts VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?, ?)", [part])
+    return name
+
+
+def found(place: Place, typed: str) -> list[str]:
+    return sorted(hit.snippet for hit in place.store.search(typed))
+
+
+def looked_at(place: Place) -> list[str]:
+    """The rows that are other programs' beyond those that are remembered."""
+    with place.store.db.read() as tx:
+        now = state(tx).looked
+        assert now is not None
+        return [row.id for row in loose.find(tx, loose.Looked(now.mark, now.guard), 100)]
+
+
+def test_a_row_in_the_oldest_of_200_sessions_is_found_though_it_is_dated_long_ago(place: Place) -> None:
+    oldest, *_ = sessions = [place.store.sessions.create() for _ in range(200)]
+    for session in sessions[:3]:
+        session.commit("a fox")
+    for is_indexed in (False, True):
+        if is_indexed:
+            place.store.reindex()
+        word = f"heron{is_indexed:d}"
+        put(place, oldest, word)
+        assert found(place, word) == [word]
+        assert found(place, "heron*") == ["heron0", "heron1"][: is_indexed + 1]
+
+
+def test_a_row_that_nobody_adopts_is_found_ever_after_and_costs_no_look_at_all_that_came_since(place: Place) -> None:
+    left, other = place.store.sessions.create(), place.store.sessions.create()
+    name = put(place, left, "a heron")
+    for _ in range(3):
+        other.commit("a fox")
+        place.store.reindex(only_missing=True)
+        assert found(place, "heron") == ["a heron"]
+    assert looked_at(place) == []
+    left.commit("a dog")
+    assert left.transcript()[0].id == name
+    for _ in range(2):
+        assert found(place, "heron") == ["a heron"]
+        place.store.reindex(only_missing=True)
+
+
+def test_more_rows_than_are_remembered_are_found(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loose, "_MOST_KNOWN", 2)
+    session, other = place.store.sessions.create(), place.store.sessions.create()
+    for number in range(4):
+        put(place, session, f"heron {number}")
+        other.commit("a fox")
+        place.store.reindex(only_missing=True)
+    assert found(place, "heron") == [f"heron {number}" for number in range(4)]
+
+
+def test_a_row_of_a_transaction_that_was_under_way_when_the_index_was_written_is_found(
+    ready_space: tuple[str, str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs.Index, "due", lambda self, now: None)
+    engine = Postgres(*ready_space)
+    with engine.open() as store, closing(connect(*ready_space)) as slow:
+        session = store.sessions.create()
+        slow.execute("BEGIN")
+        slow.execute("INSERT INTO chat_messages VALUES ('m', %s, 'user', '{}', 1, 1)", (session.id,))
+        store.sessions.create().commit("a fox")
+        store.reindex()
+        store.sessions.create().commit("a fox")
+        store.reindex(only_missing=True)
+        part = ("p", "m", session.id, 0, "text", '{"type":"text","text":"a heron"}', None, None, 1, 1)
+        slow.execute("INSERT INTO chat_parts VALUES (%s, %s, %s, %s, %s, %s, %s, %s, %s, %s)", part)
+        slow.execute("COMMIT")
+        assert [hit.snippet for hit in store.search("heron")] == ["a heron"]
+
+
+def test_where_the_mark_is_of_another_place_all_rows_are_looked_at(place: Place) -> None:
+    """As in a copy that a program made elsewhere: rows that were written there may have any number."""
+    session = place.store.sessions.create()
+    session.commit("a fox")
+    place.store.reindex()
+    put(place, session, "a heron")
+    place.engine.write(place.store, "UPDATE settings SET value = ? WHERE name = 'search_looked'", [(marked(place),)])
+    assert found(place, "heron") == ["a heron"]
+
+
+def marked(place: Place) -> str:
+    """The mark is far ahead, its guard as it was."""
+    [(text,)] = place.engine.rows(place.store, "SELECT value FROM settings WHERE name = 'search_looked'")
+    _, guard, known = json.loads(text)
+    return json.dumps([2**31, guard, known])
