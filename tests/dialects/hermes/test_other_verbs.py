@@ -75,7 +75,7 @@ def test_a_streamed_turn_with_a_tool_is_rows(pair: Pair) -> None:
     (result,) = (row for row in rows if row["role"] == "tool")
     assert result["tool_call_id"] == calling["tool_calls"][0]["id"]
     assert "a.txt" in result["content"]
-    assert any("One file." in row["content"] for row in rows if row["role"] == "assistant")
+    assert rows[-1]["role"] == "assistant" and "One file." in rows[-1]["content"]
     given = numbers(db)
     assert given == sorted(set(given))
     assert counts(db, "s") == (len(rows), 1)
