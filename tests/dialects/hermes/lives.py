@@ -132,11 +132,12 @@ class Twins:
                 self.ask("search_messages", query, limit=1_000, **how, tidy=self.hits)
 
     def hits(self, hits: list[dict[str, Any]]) -> list[dict[str, Any]]:
-        """By number. The witness also searches calls, which then are in its snippets."""
+        """By number. The witness also searches calls, which then are in its snippets. Ours are on one line, and begin
+        with what was thought."""
         for hit in hits:
             row = next(row for row in self.witness.get_messages(hit["session_id"]) if row["id"] == hit["id"])
-            plain = isinstance(row["content"], str) and not (row["tool_calls"] or row["tool_name"])
-            hit["snippet"] = hit["snippet"].strip() if plain else None
+            plain = isinstance(row["content"], str) and not (row["tool_calls"] or row["tool_name"] or row["reasoning"])
+            hit["snippet"] = " ".join(hit["snippet"].split()) if plain else None
         return sorted(hits, key=lambda hit: hit["id"])
 
 
@@ -158,7 +159,8 @@ def differing(mine: Any, real: Any, where: str = "") -> str | None:
         return f"{where}: {mine!r}, and really {real!r}"
     if isinstance(mine, list):
         if len(mine) != len(real):
-            return f"{where}: {len(mine)} items, and really {len(real)}: {mine!r}, and really {real!r}"
+            missing, extra = [item for item in real if item not in mine], [item for item in mine if item not in real]
+            return f"{where}: {len(mine)} items, and really {len(real)}; missing {missing}, too many {extra}"
         pairs = [(f"{where}[{at}]", *pair) for at, pair in enumerate(zip(mine, real, strict=True))]
     elif isinstance(mine, dict):
         if set(mine) != set(real):
@@ -255,7 +257,9 @@ def title(twins: Twins) -> None:
     wanted = twins.chance.choice(TITLES)
     holder = twins.witness.get_session_by_title(wanted.strip())
     if holder is None or holder["end_reason"] != "compression":
-        twins.tell("set_session_title", twins.name(), wanted)
+        name = twins.name()
+        if twins.witness.get_session(name) is not None:  # else, if somebody has the title, the witness says that
+            twins.tell("set_session_title", name, wanted)
 
 
 def next_title(twins: Twins) -> None:

@@ -63,27 +63,28 @@ def test_the_last_activity_is_the_latest_message(db: Any, clock: Clock) -> None:
     assert row_of(db, "s")["last_active"] == row_of(db, "s")["started_at"]
 
 
-@pytest.mark.parametrize(
-    ("text", "preview"),
-    [
-        ("short", "short"),
-        ("x" * 60, "x" * 60),
-        ("x" * 61, "x" * 60 + "..."),
-        ("x" * 500, "x" * 60 + "..."),
-        ("日" * 61, "日" * 60 + "..."),
-        ("two\nlines", "two lines"),
-        ("a\r\nb\n\nc", "a  b  c"),
-        ("end\n", "end"),
-        ("tab\there", "tab\there"),
-        ("", ""),
-        ("   ", ""),
-        ("%s {x} 'q' \"q\"", "%s {x} 'q' \"q\""),
-    ],
-)
-def test_the_preview_is_the_beginning_of_what_the_user_said(db: Any, text: str, preview: str) -> None:
-    db.create_session("s", "cli")
-    db.append_message("s", "user", text)
-    assert db.list_sessions_rich()[0]["preview"] == preview
+PREVIEWS = [
+    ("short", "short"),
+    ("x" * 60, "x" * 60),
+    ("x" * 61, "x" * 60 + "..."),
+    ("x" * 500, "x" * 60 + "..."),
+    ("日" * 61, "日" * 60 + "..."),
+    ("two\nlines", "two lines"),
+    ("a\r\nb\n\nc", "a  b  c"),
+    ("end\n", "end"),
+    ("tab\there", "tab\there"),
+    ("", ""),
+    ("   ", ""),
+    ("%s {x} 'q' \"q\"", "%s {x} 'q' \"q\""),
+]
+
+
+def test_the_preview_is_the_beginning_of_what_the_user_said(db: Any) -> None:
+    for number, (text, _) in enumerate(PREVIEWS):
+        db.create_session(f"s{number}", "cli")
+        db.append_message(f"s{number}", "user", text)
+    told = {row["id"]: row["preview"] for row in db.list_sessions_rich()}
+    assert told == {f"s{number}": preview for number, (_, preview) in enumerate(PREVIEWS)}
 
 
 def test_the_preview_is_of_the_first_that_a_user_said(db: Any) -> None:
@@ -97,6 +98,13 @@ def test_the_preview_is_of_the_first_that_a_user_said(db: Any) -> None:
     db.append_message("s", "user", "first")
     db.append_message("s", "user", "second")
     assert row_of(db, "s")["preview"] == "first"
+
+
+def test_an_empty_text_is_the_first_that_a_user_said(db: Any) -> None:
+    db.create_session("s", "cli")
+    db.append_message("s", "user", "")
+    db.append_message("s", "user", "second")
+    assert row_of(db, "s")["preview"] == ""
 
 
 def test_the_preview_is_of_the_session_itself(db: Any) -> None:
@@ -278,13 +286,13 @@ def test_the_tip_is_at_the_end_of_the_chain(db: Any, clock: Clock, length: int) 
     assert [db.get_compression_tip(id) for id in ids] == [ids[-1]] * length
 
 
-@pytest.mark.parametrize("reason", ["user_exit", "branched", "Compression", ""])
-def test_only_a_compressed_session_is_gone_on_with(db: Any, clock: Clock, reason: str) -> None:
-    db.create_session("s", "cli")
-    db.end_session("s", reason)
-    clock.turn(seconds=1)
-    db.create_session("t", "cli", parent_session_id="s")
-    assert db.get_compression_tip("s") == "s"
+def test_only_a_compressed_session_is_gone_on_with(db: Any, clock: Clock) -> None:
+    for reason in ("user_exit", "branched", "Compression", "compressed"):
+        db.create_session(reason, "cli")
+        db.end_session(reason, reason)
+        clock.turn(seconds=1)
+        db.create_session(f"child of {reason}", "cli", parent_session_id=reason)
+        assert db.get_compression_tip(reason) == reason
 
 
 def test_a_child_of_a_live_session_does_not_go_on(db: Any) -> None:

@@ -99,35 +99,34 @@ def test_the_time_of_a_row_stays(db: Any, clock: Clock) -> None:
     assert times[2] >= times[1] + 60
 
 
-@pytest.mark.parametrize(
-    "role", ["user", "assistant", "system", "tool", "session_meta", "developer", "function", "ünï"]
-)
-def test_any_role_will_do(db: Any, role: str) -> None:
+def test_any_role_will_do(db: Any) -> None:
+    for role in ("user", "assistant", "system", "tool", "session_meta", "developer", "function", "ünï"):
+        db.create_session(role, "cli")
+        db.append_message(role, "user", "before")
+        db.append_message(role, role, "here")
+        db.append_message(role, "user", "after")
+        assert roles(db, role) == ["user", role, "user"]
+        assert contents(db, role) == ["before", "here", "after"]
+        assert [m["role"] for m in db.get_messages_as_conversation(role)] == ["user", role, "user"]
+        assert counts(db, role) == (3, 0)
+
+
+def test_nothing_said_is_not_the_same_as_an_empty_text(db: Any) -> None:
+    for role in ("user", "assistant", "system", "tool", "session_meta"):
+        db.create_session(role, "cli")
+        db.append_message(role, role, None)
+        db.append_message(role, role, "")
+        assert contents(db, role) == [None, ""]
+        assert [m["content"] for m in db.get_messages_as_conversation(role)] == [None, ""]
+
+
+def test_a_count_of_tokens_comes_back(db: Any) -> None:
     db.create_session("s", "cli")
-    db.append_message("s", "user", "before")
-    db.append_message("s", role, "here")
-    db.append_message("s", "user", "after")
-    assert roles(db, "s") == ["user", role, "user"]
-    assert contents(db, "s") == ["before", "here", "after"]
-    assert [m["role"] for m in db.get_messages_as_conversation("s")] == ["user", role, "user"]
-    assert counts(db, "s") == (3, 0)
-
-
-@pytest.mark.parametrize("role", ["user", "assistant", "system", "tool", "session_meta"])
-def test_nothing_said_is_not_the_same_as_an_empty_text(db: Any, role: str) -> None:
-    db.create_session("s", "cli")
-    db.append_message("s", role, None)
-    db.append_message("s", role, "")
-    assert contents(db, "s") == [None, ""]
-    assert [m["content"] for m in db.get_messages_as_conversation("s")] == [None, ""]
-
-
-@pytest.mark.parametrize("count", [None, 0, 1, 2**40])
-def test_a_count_of_tokens_comes_back(db: Any, count: int | None) -> None:
-    db.create_session("s", "cli")
+    given = [None, 0, 1, 2**40]
     for role in ("user", "assistant", "tool"):
-        db.append_message("s", role, "x", token_count=count)
-    assert [row["token_count"] for row in db.get_messages("s")] == [count] * 3
+        for count in given:
+            db.append_message("s", role, "x", token_count=count)
+    assert [row["token_count"] for row in db.get_messages("s")] == given * 3
     assert db.get_session("s")["output_tokens"] == 0
 
 
@@ -198,16 +197,17 @@ PARTS = [
 ]
 
 
-@pytest.mark.parametrize("content", [PARTS, {"type": "text", "text": "x"}, ["a", 1, None, 1.5, True], [[]]])
-@pytest.mark.parametrize("role", ["user", "tool"])
-def test_content_in_several_parts_comes_back_as_such(db: Any, role: str, content: Any) -> None:
-    db.create_session("s", "cli")
-    db.append_message("s", role, content)
-    db.append_message("s", "assistant", "An image.")
-    assert contents(db, "s") == [content, "An image."]
-    assert db.get_messages_as_conversation("s")[0]["content"] == content
-    assert db.export_session("s")["messages"][0]["content"] == content
-    assert counts(db, "s") == (2, 0)
+def test_content_in_several_parts_comes_back_as_such(db: Any) -> None:
+    for number, content in enumerate([PARTS, {"type": "text", "text": "x"}, ["a", 1, None, 1.5, True], [[]]]):
+        for role in ("user", "tool"):
+            name = f"{role} {number}"
+            db.create_session(name, "cli")
+            db.append_message(name, role, content)
+            db.append_message(name, "assistant", "An image.")
+            assert contents(db, name) == [content, "An image."]
+            assert db.get_messages_as_conversation(name)[0]["content"] == content
+            assert db.export_session(name)["messages"][0]["content"] == content
+            assert counts(db, name) == (2, 0)
 
 
 def test_an_assistant_may_answer_in_several_parts(db: Any) -> None:
@@ -270,16 +270,16 @@ CALLS: dict[str, Any] = {
 }
 
 
-@pytest.mark.parametrize("calls", CALLS.values(), ids=CALLS)
-def test_calls_of_any_shape_come_back_and_are_counted(db: Any, calls: Any) -> None:
-    db.create_session("s", "cli")
-    db.append_message("s", "user", "go")
-    db.append_message("s", "assistant", "", tool_calls=calls)
-    db.append_message("s", "user", "go on")
-    assert db.get_messages("s")[1]["tool_calls"] == calls
-    assert db.get_messages_as_conversation("s")[1]["tool_calls"] == calls
-    assert contents(db, "s") == ["go", "", "go on"]
-    assert counts(db, "s") == (3, len(calls) if isinstance(calls, list) else 1)
+def test_calls_of_any_shape_come_back_and_are_counted(db: Any) -> None:
+    for name, calls in CALLS.items():
+        db.create_session(name, "cli")
+        db.append_message(name, "user", "go")
+        db.append_message(name, "assistant", "", tool_calls=calls)
+        db.append_message(name, "user", "go on")
+        assert db.get_messages(name)[1]["tool_calls"] == calls
+        assert db.get_messages_as_conversation(name)[1]["tool_calls"] == calls
+        assert contents(db, name) == ["go", "", "go on"]
+        assert counts(db, name) == (3, len(calls) if isinstance(calls, list) else 1)
 
 
 @pytest.mark.parametrize("content", [None, "", "I will look."])
@@ -375,25 +375,26 @@ STRAYS: dict[str, dict[str, Any]] = {
 
 
 @pytest.mark.parametrize("given", STRAYS.values(), ids=STRAYS)
-@pytest.mark.parametrize("content", ["stray", "", None])
-def test_a_result_that_nobody_waits_for_is_a_row_in_its_place(db: Any, given: dict[str, Any], content: Any) -> None:
-    db.create_session("s", "cli")
-    db.append_message("s", "tool", content, **given)
-    db.append_message("s", "user", "q")
-    db.append_message("s", "assistant", None, tool_calls=[call("c1")])
-    db.append_message("s", "tool", "result", tool_call_id="c1")
-    db.append_message("s", "tool", content, **given)
-    db.append_message("s", "assistant", "a")
-    db.append_message("s", "tool", content, **given)
-    rows = db.get_messages("s")
-    assert [row["role"] for row in rows] == ["tool", "user", "assistant", "tool", "tool", "assistant", "tool"]
-    assert [row["content"] for row in rows] == [content, "q", None, "result", content, "a", content]
-    for row in (rows[0], rows[4], rows[6]):
-        assert {name: row[name] for name in given} == given
-    ids = [row["id"] for row in rows]
-    assert ids == sorted(set(ids))
-    assert counts(db, "s") == (7, 1)
-    assert [m["content"] for m in db.get_messages_as_conversation("s")] == [row["content"] for row in rows]
+def test_a_result_that_nobody_waits_for_is_a_row_in_its_place(db: Any, given: dict[str, Any]) -> None:
+    for content in ("stray", "", None):
+        name = f"with {content}"
+        db.create_session(name, "cli")
+        db.append_message(name, "tool", content, **given)
+        db.append_message(name, "user", "q")
+        db.append_message(name, "assistant", None, tool_calls=[call("c1")])
+        db.append_message(name, "tool", "result", tool_call_id="c1")
+        db.append_message(name, "tool", content, **given)
+        db.append_message(name, "assistant", "a")
+        db.append_message(name, "tool", content, **given)
+        rows = db.get_messages(name)
+        assert [row["role"] for row in rows] == ["tool", "user", "assistant", "tool", "tool", "assistant", "tool"]
+        assert [row["content"] for row in rows] == [content, "q", None, "result", content, "a", content]
+        for row in (rows[0], rows[4], rows[6]):
+            assert {name: row[name] for name in given} == given
+        ids = [row["id"] for row in rows]
+        assert ids == sorted(set(ids))
+        assert counts(db, name) == (7, 1)
+        assert [m["content"] for m in db.get_messages_as_conversation(name)] == [row["content"] for row in rows]
 
 
 def test_a_stray_result_between_a_call_and_its_result(db: Any) -> None:

@@ -25,6 +25,7 @@ CREATE TABLE messages (
     id INTEGER PRIMARY KEY AUTOINCREMENT, session_id TEXT NOT NULL REFERENCES sessions(id), role TEXT NOT NULL,
     content TEXT, tool_call_id TEXT, tool_calls TEXT, tool_name TEXT, timestamp REAL NOT NULL, token_count INTEGER
 );
+CREATE VIRTUAL TABLE messages_fts USING fts5(content, content=messages, content_rowid=id);
 INSERT INTO sessions (id, source, started_at) VALUES ('s', 'cli', 1.5);
 INSERT INTO messages (session_id, role, content, timestamp) VALUES ('s', 'user', 'hello', 2.5);
 """

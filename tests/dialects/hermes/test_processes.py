@@ -57,13 +57,13 @@ def kind_of_file(request: pytest.FixtureRequest) -> str:
 @pytest.fixture(scope="module")
 def alone(kind_of_file: str, tmp_path_factory: pytest.TempPathFactory) -> Crowd:
     """Each in a session of its own."""
-    return Crowd(kind_of_file, str(tmp_path_factory.mktemp("alone") / "palaver.db"), 30, ALONE)
+    return Crowd(kind_of_file, str(tmp_path_factory.mktemp("alone") / "palaver.db"), 25, ALONE)
 
 
 @pytest.fixture(scope="module")
 def together(kind_of_file: str, tmp_path_factory: pytest.TempPathFactory) -> Crowd:
     """All in one session."""
-    return Crowd(kind_of_file, str(tmp_path_factory.mktemp("together") / "palaver.db"), 15, TOGETHER)
+    return Crowd(kind_of_file, str(tmp_path_factory.mktemp("together") / "palaver.db"), 12, TOGETHER)
 
 
 def nobody_was_turned_away(crowd: Crowd) -> None:

@@ -401,6 +401,14 @@ def test_rows_of_every_kind_are_found(db: Any) -> None:
     assert [hit["id"] for hit in db.search_messages('"stray result"')] == [ids[4]]
 
 
+def test_results_are_found_while_other_calls_wait(db: Any) -> None:
+    db.create_session("s", "cli")
+    db.append_message("s", "assistant", "calling", tool_calls=[call("c1"), call("c2")])
+    id = db.append_message("s", "tool", "the needle", tool_call_id="c1")
+    assert [hit["id"] for hit in db.search_messages("needle")] == [id]
+    assert [c["content"] for c in db.search_messages("calling")[0]["context"]] == ["calling", "the needle"]
+
+
 def test_several_lines_are_one_text(db: Any) -> None:
     said(db, "first line\nsecond line\r\n\tthird needle", "first")
     assert found(db, "first third") == {"s0"}
@@ -411,6 +419,12 @@ def test_titles_and_prompts_are_not_searched(db: Any) -> None:
     db.create_session("s", "cli", model="needle-model", system_prompt="the needle prompt")
     db.set_session_title("s", "needle")
     db.append_message("s", "user", "hay")
+    assert db.search_messages("needle") == []
+
+
+def test_what_was_thought_is_not_searched(db: Any) -> None:
+    db.create_session("s", "cli")
+    db.append_message("s", "assistant", "hay", reasoning="the needle", reasoning_details=[{"summary": "needle"}])
     assert db.search_messages("needle") == []
 
 

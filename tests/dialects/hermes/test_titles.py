@@ -70,9 +70,9 @@ def test_a_longer_title_is_refused_and_not_cut(db: Any) -> None:
     db.create_session("s", "cli")
     db.set_session_title("s", "short")
     for length in (101, 200, 10_000):
-        with pytest.raises(ValueError, match=r"(?i)too long"):
+        with pytest.raises(ValueError, match="100"):
             db.sanitize_title("x" * length)
-        with pytest.raises(ValueError, match=r"(?i)too long"):
+        with pytest.raises(ValueError, match="100"):
             db.set_session_title("s", "x" * length)
     assert db.get_session_title("s") == "short"
 
@@ -278,38 +278,49 @@ def test_promise_093_a_lineage_is_of_exactly_its_title(db: Any, base: str) -> No
 # ---------------------------------------------------------------- counted up
 
 
-@pytest.mark.parametrize(
-    ("there", "base", "following"),
-    [
-        ([], "T", "T"),
-        ([], "T #5", "T"),
-        ([], "T #", "T #"),
-        (["T"], "T", "T #2"),
-        (["T"], "T #2", "T #2"),
-        (["T", "T #2"], "T", "T #3"),
-        (["T", "T #2", "T #3"], "T #2", "T #4"),
-        (["T", "T #9"], "T", "T #10"),
-        (["T", "T #9", "T #10"], "T", "T #11"),
-        (["T #2"], "T", "T #3"),
-        (["T #7"], "T", "T #8"),
-        (["T #7"], "T #7", "T #8"),
-        (["T", "T #x"], "T", "T #2"),
-        (["T and more"], "T", "T"),
-        (["Ta #4"], "T", "T"),
-        (["T#4"], "T", "T"),
-        (["100%"], "100%", "100% #2"),
-        (["100x #5"], "100%", "100%"),
-        (["axb #5"], "a_b", "a_b"),
-        (["a_b", "axb #5"], "a_b", "a_b #2"),
-        (["a\\b"], "a\\b", "a\\b #2"),
-        (["Fix Docker Build"], "Fix Docker Build", "Fix Docker Build #2"),
-    ],
-)
-def test_promise_093_the_next_title_of_a_lineage(db: Any, there: list[str], base: str, following: str) -> None:
-    for number, title in enumerate(there):
-        db.create_session(f"s{number}", "cli")
-        db.set_session_title(f"s{number}", title)
-    assert db.get_next_title_in_lineage(base) == following
+NEXT: list[tuple[list[str], str, str]] = [
+    ([], "T", "T"),
+    ([], "T #5", "T"),
+    ([], "T #", "T #"),
+    (["T"], "T", "T #2"),
+    (["T"], "T #2", "T #2"),
+    (["T", "T #2"], "T", "T #3"),
+    (["T", "T #2", "T #3"], "T #2", "T #4"),
+    (["T", "T #9"], "T", "T #10"),
+    (["T", "T #9", "T #10"], "T", "T #11"),
+    (["T #2"], "T", "T #3"),
+    (["T #7"], "T", "T #8"),
+    (["T #7"], "T #7", "T #8"),
+    (["T", "T #x"], "T", "T #2"),
+    (["T and more"], "T", "T"),
+    (["Ta #4"], "T", "T"),
+    (["T#4"], "T", "T"),
+    (["100%"], "100%", "100% #2"),
+    (["100x #5"], "100%", "100%"),
+    (["axb #5"], "a_b", "a_b"),
+    (["a_b", "axb #5"], "a_b", "a_b #2"),
+    (["a\\b"], "a\\b", "a\\b #2"),
+    (["Fix Docker Build"], "Fix Docker Build", "Fix Docker Build #2"),
+]
+
+
+def test_promise_093_the_next_title_of_a_lineage(db: Any) -> None:
+    for there, base, following in NEXT:
+        for number, title in enumerate(there):
+            db.create_session(f"s{number}", "cli")
+            db.set_session_title(f"s{number}", title)
+        assert (there, db.get_next_title_in_lineage(base)) == (there, following)
+        for number in range(len(there)):
+            db.delete_session(f"s{number}")
+
+
+def test_promise_093_the_newest_of_those_that_started_at_once(db: Any) -> None:
+    """Within one thousandth of a second, too."""
+    for round in range(3):
+        for number in range(1, 7):
+            db.create_session(f"s{round}-{number}", "cli")
+            db.set_session_title(f"s{round}-{number}", f"T{round} #{number}")
+        assert db.resolve_session_by_title(f"T{round}") == f"s{round}-6"
 
 
 def test_promise_093_the_next_title_can_be_had(db: Any) -> None:
