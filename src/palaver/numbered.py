@@ -113,6 +113,11 @@ class NumberedRows:
         with self.store.db.read() as tx:
             return reading.of_session(tx, session_id, self._spots)
 
+    def stamps(self, session_id: str) -> dict[str, float]:
+        """When the rows were written that were first written in a session, by what has their number."""
+        with self.store.db.read() as tx:
+            return reading.stamps(tx, session_id)
+
     def count(self) -> int:
         """How many rows all sessions have."""
         with self.store.db.read() as tx:

@@ -54,6 +54,12 @@ def of_session(tx: Tx, session_id: str, spots: Spots) -> list[NumberedRow]:
     return [row for message in messages for row in _of_message(tx, message, spots, known)]
 
 
+def stamps(tx: Tx, session_id: str) -> dict[str, float]:
+    """When the rows were written that a session is home of, where that was noted."""
+    found = records.numbers_at_home.all(tx, session=session_id)
+    return {row.ref: row.stamp for row in found if row.stamp is not None}
+
+
 def of_message(tx: Tx, message: Message, spots: Spots) -> list[NumberedRow]:
     return _of_message(tx, message, spots, {})
 

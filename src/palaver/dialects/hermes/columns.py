@@ -71,13 +71,6 @@ def canonical(row: Mapping[str, Any]) -> bytes:
     return json.dumps(row, sort_keys=True, separators=(",", ":"), ensure_ascii=False).encode()
 
 
-def milliseconds(seconds: Any) -> int | None:
-    """A time as a store has it; None: it is none."""
-    if type(seconds) not in (float, int) or not 0 <= seconds < 16_725_225_600:
-        return None
-    return int(seconds * 1000)
-
-
 def is_exact(seconds: Any, stamp: int | None) -> bool:
     """Whether the milliseconds say all of it."""
     return stamp is not None and stamp / 1000 == seconds

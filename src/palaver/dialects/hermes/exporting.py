@@ -16,14 +16,16 @@ from typing import Any
 import msgspec
 
 from ...errors import NotAStore, PalaverError, Refused, StoreError, StoreFull, StoreReadOnly
-from ...model import SessionInfo
+from ...numbered import NumberedRows, SummaryRow
 from ...session import Session
 from ...store import Store
 from . import schema_6, state_file, totals
 from .columns import LATER_MESSAGES, LATER_SESSIONS
+from .message_rows import of_store
 from .rows import MESSAGE_COLUMNS, SESSION_COLUMNS, Row
+from .session_rows import name_of
 from .stored_rows import StoredRow, rows_of
-from .stored_session import name_of, session_row, title_of
+from .stored_session import session_row, title_of
 from .tables import quoted
 from .totals import Spent
 
@@ -133,11 +135,10 @@ class _File:
         connection.execute("INSERT INTO schema_version (version) VALUES (?)", (schema_6.VERSION,))
 
     def fill(self, store: Store, number_of: NumberOf | None, progress: Progress | None) -> None:
-        infos = sorted(store.sessions.list(archived=True, order="created"), key=lambda one: (one.created_at, one.id))
-        names = {info.id: name_of(info) for info in infos}
+        rows = of_store(store)
         self._connection.execute("BEGIN")
-        for info in infos:
-            self._add(store, info, names, number_of)
+        for found in reversed(rows.summaries(lambda _: True, source=None, roots=False, limit=-1, offset=0)):
+            self._add(rows, found, number_of)
             if progress is not None:
                 progress(self.report.sessions, self.report.rows)
         self._connection.execute("COMMIT")
@@ -146,28 +147,28 @@ class _File:
         ]
         self._connection.executescript("PRAGMA synchronous = FULL; PRAGMA journal_mode = WAL;")
 
-    def _add(self, store: Store, info: SessionInfo, names: dict[str, str], number_of: NumberOf | None) -> None:
-        session = Session(store, info.id)
+    def _add(self, rows: NumberedRows, about: SummaryRow, number_of: NumberOf | None) -> None:
+        session, name = Session(rows.store, about.id), name_of(about)
         try:
-            row = session_row(store, info, parent_of(session, info, names))
-            found = rows_of(store, session)
+            row = session_row(rows, about)
+            found = rows_of(rows, session)
             used = totals.told(session)
         except PalaverError as error:
-            self.report.broken[names[info.id]] = str(error)
+            self.report.broken[name] = str(error)
             return
-        row["title"] = self._title(info, names[info.id])
+        row["title"] = self._title(about, name)
         self._put("sessions", row | counts(found))
         for each in found:
-            self._put_row(each, names[info.id], number_of)
+            self._put_row(each, name, number_of)
         self._put_models(row, used)
         self.report.sessions += 1
 
-    def _title(self, info: SessionInfo, name: str) -> str | None:
-        title = title_of(info)
+    def _title(self, about: SummaryRow, name: str) -> str | None:
+        title = title_of(about)
         if title is not None and title not in self._titles:
             self._titles.add(title)
             return title
-        if info.title:
+        if about.title:
             self.report.untitled.append(name)
         return None
 
@@ -220,11 +221,6 @@ class _File:
 
     def _leave(self, what: str, count: int = 1) -> None:
         self.report.left_out[what] = self.report.left_out.get(what, 0) + count
-
-
-def parent_of(session: Session, info: SessionInfo, names: dict[str, str]) -> str | None:
-    found = session.ancestors() if info.relation != "root" else []
-    return names.get(found[0]) if found else None
 
 
 def counts(found: list[StoredRow]) -> dict[str, Any]:

@@ -15,20 +15,10 @@ import msgspec
 from ...base import exact_json
 from ...errors import BadValue
 from ...grafts.values import GraftMove, GraftSession, GraftTurn
-from .columns import is_exact, milliseconds
+from .columns import is_exact
 from .rows import SESSION_COLUMNS, Row
+from .session_columns import AGENT, BILLED, BILLING, DIGEST, ORIGIN, OURS, PROMPT, milliseconds, plain_model
 
-ORIGIN = AGENT = "hermes"
-OURS, BILLED = "hermes", "billing"
-BILLING = {
-    "billing_provider": "provider",
-    "billing_base_url": "base_url",
-    "billing_mode": "mode",
-    "cost_status": "cost_status",
-    "cost_source": "cost_source",
-    "pricing_version": "pricing_version",
-}
-PROMPT, DIGEST, COMPACTED, IMPORTED = "system_prompt", "system_prompt_digest", "compacted", "imported"
 _HOME = {*BILLING, "id", "parent_session_id", "message_count", "tool_call_count", PROMPT, "estimated_cost_usd"}
 _HOME |= {"actual_cost_usd", *(name for name in SESSION_COLUMNS if name.endswith("_tokens"))}
 _LONGEST_FACT = 512
@@ -139,18 +129,6 @@ def _model(value: Any) -> str | None:
         return plain_model(value) if isinstance(exact_json.check_column("model", value), str) else None
     except BadValue:
         return None
-
-
-def plain_model(given: str) -> str | None:
-    """What comes back of a model's name once it was taken apart."""
-    provider, slash, name = given.partition("/")
-    return joined(provider, name) if slash else joined("", given)
-
-
-def joined(provider: Any, model: Any) -> str | None:
-    if not isinstance(model, str) or not model:
-        return None
-    return f"{provider}/{model}" if isinstance(provider, str) and provider else model
 
 
 def mark_of(found: FileSession, spent: Iterable[Any]) -> str:

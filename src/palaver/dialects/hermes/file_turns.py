@@ -14,8 +14,9 @@ from ...aisdk.parts import TOOL_ROW, is_tool
 from ...errors import BadValue
 from ...grafts.values import GraftItem, GraftMove, GraftTurn
 from . import rows
-from .columns import canonical, is_exact, milliseconds
+from .columns import canonical, is_exact
 from .rows import Row
+from .session_columns import milliseconds
 
 STATE = ("active", "compacted")  # what happens to a row after it was written
 

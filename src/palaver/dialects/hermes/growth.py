@@ -16,8 +16,10 @@ from ...model import Usage
 from ...session import Session
 from ...store import Store
 from . import rows, totals
-from .file_session import ORIGIN, OURS, FileSession
+from .file_session import FileSession
 from .file_turns import FileRow, turns
+from .message_rows import of_store
+from .session_columns import ORIGIN, OURS
 from .stored_rows import StoredRow, rows_of, said
 from .totals import SOURCE, Spent
 
@@ -58,7 +60,7 @@ def looked_at(store: Store, about: FileSession, read: Callable[[], Iterator[File
         return None
     found = list(read())
     answered = _answer(session, found)
-    info, here = session.info, rows_of(store, session)
+    info, here = session.info, rows_of(of_store(store), session)
     common = _common(found, here)
     begin = common
     if 0 < common < len(here) and here[common - 1].turn_id == here[common].turn_id:  # in the middle of a turn of ours

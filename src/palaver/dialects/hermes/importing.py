@@ -19,14 +19,14 @@ from ...session import Session
 from ...store import Store
 from . import growth, state_file, totals
 from .columns import Tell, plain, said
-from .file_session import COMPACTED, IMPORTED, OURS, FileSession, mark_of, session_of
+from .file_session import FileSession, mark_of, session_of
 from .file_turns import FileRow, file_rows, turns
 from .rows import Row
+from .session_columns import COMPACTED, IMPORTED, OURS, UNKNOWN
 from .state_file import StateFile
 from .totals import Spent
 
 Progress = Callable[[GraftProgress], None]
-_UNKNOWN = "unknown"
 
 
 class Problem(msgspec.Struct, frozen=True):
@@ -139,7 +139,7 @@ class Source:
     def _found(self, name: str, number: int | None, parent: str | None) -> Found:
         tell = self._tell(name, None)
         row = None if number is None else self._file.sessions.row(number)
-        told = {"id": name, "source": _UNKNOWN} if row is None else said(row, self._file.sessions.columns, tell)
+        told = {"id": name, "source": UNKNOWN} if row is None else said(row, self._file.sessions.columns, tell)
         about = session_of(told | {"id": name}, parent, self._flags(name))
         return Found(about, totals.spent(told, self._usage.get(name, ()), tell), lambda: self._rows(name))
 

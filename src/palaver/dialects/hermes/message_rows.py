@@ -10,10 +10,12 @@ from typing import Any, NamedTuple
 from ...aisdk.parts import is_tool
 from ...base import exact_json
 from ...errors import BadValue
-from ...numbered import FIRST, NumberedRow, Spot
+from ...numbered import FIRST, NumberedRow, NumberedRows, Spot
 from ...session import StoredMessage
+from ...store import Store
 from . import rows
 from .rows import MESSAGE_COLUMNS, Part, Row
+from .session_columns import AGENT
 
 _LONGEST_CONTEXT = 200  # characters
 
@@ -31,16 +33,16 @@ class Said(NamedTuple):
         return self.row.get("active") != 0
 
 
+def of_store(store: Store) -> NumberedRows:
+    """The rows of a store, as Hermes sees them."""
+    return NumberedRows(store, AGENT, spots)
+
+
 def spots(message: StoredMessage) -> list[Spot]:
-    """Where in a message there are rows beside the first: the results of its calls, and the steps that came after."""
+    """Where in a message there are rows beside the first."""
     if message.role != "assistant" or not any(map(_is_call, message.parts)):  # mostly a look is enough
         return []
-    parts = [_opened(text) for text in message.parts]
-    found = []
-    for step in _steps(parts):
-        found += [Spot(step.start, False)] if step.start else []
-        found += [Spot(place, True) for place in step if rows.has_result(parts[place])]
-    return found
+    return [spot for spot, _ in rows_in(message) if spot is not FIRST]
 
 
 def _is_call(text: str) -> bool:
@@ -58,28 +60,38 @@ def _steps(parts: list[Part]) -> list[range]:
     return [range(*each) for each in pairwise([*begins, len(parts)])]
 
 
+def rows_in(message: StoredMessage) -> list[tuple[Spot, Row]]:
+    """The rows of a message: its steps, each with the results of its calls behind it. What is known of the message as a
+    whole is said with its last step."""
+    parts = [_opened(text) for text in message.parts]
+    steps = _steps(parts) if message.role == "assistant" else [range(len(parts))]
+    found: list[tuple[Spot, Row]] = []
+    for step in steps:
+        about = _metadata(message) if step == steps[-1] else {}
+        row = rows.row_of(message.role, about, [parts[place] for place in step])
+        found.append((Spot(step.start, False) if step.start else FIRST, row))
+        found += [(Spot(at, True), rows.result_row(parts[at])) for at in step if rows.has_result(parts[at])]
+    return found
+
+
 def said(found: Iterable[NumberedRow]) -> Iterator[Said]:
-    parts: list[Part] = []
+    known: dict[Spot, Row] = {}
     for one in found:
         if one.spot is FIRST:  # the others of its message come right after it
-            parts = [_opened(text) for text in one.message.parts]
-        row = rows.result_row(parts[one.spot.place]) if one.spot.is_result else _row_of_step(one, parts)
+            known = dict(rows_in(one.message))
+        row = known[one.spot]
         yield Said(one.number or 0, _time(one, row), row)
 
 
-def _row_of_step(one: NumberedRow, parts: list[Part]) -> Row:
-    """What is known of the message as a whole is said with its last step."""
-    steps = _steps(parts)
-    step = next((each for each in steps if each.start == one.spot.place), range(len(parts)))
-    about = _metadata(one.message) if step == steps[-1] else {}
-    return rows.row_of(one.message.role, about, [parts[place] for place in step])
-
-
 def _time(one: NumberedRow, row: Row) -> float:
-    given = row.pop("timestamp", None)
-    if isinstance(given, float | int):
+    return when(row.pop("timestamp", None), one.stamp, one.message)
+
+
+def when(given: Any, stamp: float | None, message: StoredMessage) -> float:
+    """When a row was written: as its file says, as it was noted beside its number, or as its message says."""
+    if isinstance(given, float | int) and not isinstance(given, bool):
         return float(given)
-    return one.message.created_at / 1000 if one.stamp is None else one.stamp
+    return message.created_at / 1000 if stamp is None else stamp
 
 
 def _opened(text: str) -> Part:

@@ -8,47 +8,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable, Iterator
-from typing import Any
 
 from ...errors import SessionNotFound
-from ...model import SessionInfo
+from ...numbered import NumberedRows, SummaryRow
 from ...session import Session
 from ...store import Store
-from .exporting import counts, parent_of
+from .exporting import counts
+from .message_rows import of_store
 from .rows import Row
 from .stored_rows import StoredRow, rows_of
-from .stored_session import name_of, session_row, title_of
+from .stored_session import session_row, title_of
 
 _PREVIEW = 63  # characters
 
 
 def ancestors(store: Store, session_id: str) -> list[Row]:
     """A session and all that it came from, nearest first."""
-    found = _session(store, session_id)
+    rows, found = of_store(store), _session(store, session_id)
     names = [] if found is None else [found.id, *found.ancestors()]
-    return [_picked(row, "id", "title", "started_at", "parent_session_id") for row in _sessions(store, names)]
+    return [_picked(row, "id", "title", "started_at", "parent_session_id") for row in _sessions(rows, names)]
 
 
 def descendants(store: Store, session_id: str) -> list[Row]:
     """A session and all that came from it, nearest first."""
-    found = _session(store, session_id)
+    rows, found = of_store(store), _session(store, session_id)
     names = [] if found is None else [found.id, *found.descendants()]
-    return [_picked(row, "id", "title", "started_at") for row in _sessions(store, names)]
+    return [_picked(row, "id", "title", "started_at") for row in _sessions(rows, names)]
 
 
 def recent(store: Store, limit: int = 20) -> list[Row]:
     """The sessions that were begun last, with all their columns, what was first said in them, and when the last was."""
-    infos = sorted(_infos(store), key=lambda info: (info.created_at, info.id))
-    titles, names = _titles(infos), _names(infos)
-    rows = [session_row(store, info, parent_of(Session(store, info.id), info, names)) for info in infos]
-    first = sorted(range(len(rows)), key=lambda place: -rows[place]["started_at"])[:limit]
-    return [_shown(store, infos[place], rows[place], titles) for place in first]
+    rows = of_store(store)
+    found = _summaries(rows)
+    titles = _titles(found)
+    shown = [session_row(rows, each) for each in found]
+    first = sorted(range(len(shown)), key=lambda place: -shown[place]["started_at"])[:limit]
+    return [_shown(rows, found[place], shown[place], titles) for place in first]
 
 
 def tokens_by_model(store: Store) -> list[Row]:
     """What the sessions of each model used; the dearest model first."""
     by_model: dict[str, list[Row]] = {}
-    for row in sorted(_sessions(store), key=lambda row: str(row["model"])):
+    for row in sorted(_sessions(of_store(store)), key=lambda row: str(row["model"])):
         if row["model"] is not None:
             by_model.setdefault(row["model"], []).append(row)
     found = [_total(model, rows) for model, rows in by_model.items()]
@@ -58,7 +59,7 @@ def tokens_by_model(store: Store) -> list[Row]:
 def highest_usage(store: Store, limit: int = 10) -> list[Row]:
     """The sessions that used the most tokens."""
     found = []
-    for row in _sessions(store):
+    for row in _sessions(of_store(store)):
         total = row["input_tokens"] + row["output_tokens"]
         picked = _picked(row, "id", "title", "model") | {"total_tokens": total}
         found.append(picked | {"estimated_cost_usd": row["estimated_cost_usd"]})
@@ -77,9 +78,9 @@ def _last_if_none(cost: float | None) -> tuple[bool, float]:
     return cost is not None, cost or 0.0
 
 
-def _shown(store: Store, info: SessionInfo, row: Row, titles: dict[str, str | None]) -> Row:
-    said = rows_of(store, Session(store, info.id))
-    row |= counts(said) | {"title": titles[info.id]}
+def _shown(rows: NumberedRows, found: SummaryRow, row: Row, titles: dict[str, str | None]) -> Row:
+    said = rows_of(rows, Session(rows.store, found.id))
+    row |= counts(said) | {"title": titles[found.id]}
     times = [each.row["timestamp"] for each in said if isinstance(each.row.get("timestamp"), float | int)]
     return row | {"preview": _preview(said), "last_active": max(times, default=row["started_at"])}
 
@@ -102,34 +103,29 @@ def _session(store: Store, name: str) -> Session | None:
         return None
 
 
-def _infos(store: Store) -> list[SessionInfo]:
-    return list(store.sessions.list(archived=True, order="created"))
+def _summaries(rows: NumberedRows) -> list[SummaryRow]:
+    """All sessions, the oldest first."""
+    return rows.summaries(lambda _: True, source=None, roots=False, limit=-1, offset=0)[::-1]
 
 
-def _names(infos: Iterable[SessionInfo]) -> dict[str, str]:
-    return {info.id: name_of(info) for info in infos}
-
-
-def _titles(infos: Iterable[SessionInfo]) -> dict[str, str | None]:
+def _titles(found: Iterable[SummaryRow]) -> dict[str, str | None]:
     """As the file has them: a title is that of the oldest session which has it."""
-    found: dict[str, str | None] = {}
+    titles: dict[str, str | None] = {}
     taken = set[str | None]()
-    for info in infos:
-        title = title_of(info)
-        found[info.id] = None if title in taken else title
+    for each in found:
+        title = title_of(each)
+        titles[each.id] = None if title in taken else title
         taken.add(title)
-    return found
+    return titles
 
 
-def _sessions(store: Store, wanted: list[str] | None = None) -> Iterator[dict[str, Any]]:
+def _sessions(rows: NumberedRows, wanted: list[str] | None = None) -> Iterator[Row]:
     """Rows of all sessions, or of those that are wanted, in that order."""
-    infos = sorted(_infos(store), key=lambda info: (info.created_at, info.id))
-    by_id, titles, names = {info.id: info for info in infos}, _titles(infos), _names(infos)
+    found = _summaries(rows)
+    by_id, titles = {each.id: each for each in found}, _titles(found)
     for session_id in by_id if wanted is None else wanted:
         if session_id in by_id:
-            info = by_id[session_id]
-            row = session_row(store, info, parent_of(Session(store, info.id), info, names))
-            yield row | {"title": titles[info.id]}
+            yield session_row(rows, by_id[session_id]) | {"title": titles[session_id]}
 
 
 def _picked(row: Row, *columns: str) -> Row:

@@ -19,13 +19,14 @@ import palaver
 from ...base import arguments
 from ...errors import HeadConflict, SessionNotFound
 from ...model import Hit
-from ...numbered import NumberedRows, SummaryRow, Told
+from ...numbered import SummaryRow, Told
 from ...session import Session
 from ...store import Store
 from . import message_rows, place, rows, search_text, session_rows, titles
 from .errors import like_sqlite
 from .message_rows import Said
 from .rows import Row
+from .session_columns import AGENT, UNKNOWN
 
 _DAY = 86_400.0
 _MOST_HITS = 1_000  # of a page
@@ -50,7 +51,7 @@ class SessionDB:
     ) -> None:
         self.store = place.opened(db_path, readonly=read_only) if store is None else store
         self.db_path = db_path if db_path is not None else self.store.path
-        self._rows = NumberedRows(self.store, session_rows.AGENT, message_rows.spots)
+        self._rows = message_rows.of_store(self.store)
 
     def __enter__(self) -> SessionDB:
         return self
@@ -82,13 +83,12 @@ class SessionDB:
         about["relation"] = "continue" if parent else None
         about["metadata"] = session_rows.metadata_of(model, model_config, digest)
         facts: dict[str, str | None] = {"source": source, "user": user_id}
-        self._rows.create(session_id, session_rows.AGENT, facts, **about)
+        self._rows.create(session_id, AGENT, facts, **about)
         return session_id
 
     @like_sqlite
-    def ensure_session(self, session_id: str, source: str = session_rows.UNKNOWN, model: str | None = None) -> None:
-        if self._rows.find(session_id) is None:
-            self.create_session(session_id, source, model=model)
+    def ensure_session(self, session_id: str, source: str = UNKNOWN, model: str | None = None) -> str:
+        return self.create_session(session_id, source, model=model)
 
     @like_sqlite
     def end_session(self, session_id: str, end_reason: str) -> None:

@@ -1,7 +1,6 @@
-"""A session as a row of Hermes' `sessions`: where each of its columns is kept, both ways.
+"""A session as a row of Hermes' `sessions`, whoever made it; and what is written of one.
 
-What a session of ours has a place for is there (facts, model, times, title, sums); the rest is in its metadata, under
-`hermes` and `billing`.
+What a session of ours has a place for is there (facts, model, times, title, sums); for the rest see `session_columns`.
 """
 
 from __future__ import annotations
@@ -13,21 +12,11 @@ from typing import Any
 from ...base import exact_json
 from ...errors import BadValue
 from ...numbered import NumberedRows, SummaryRow, Sums
+from . import message_rows
 from .rows import SESSION_COLUMNS, Row
+from .session_columns import BILLED, BILLING, DIGEST, OURS, PROMPT, UNKNOWN, joined, kept, plain_model, seconds, text
 
-AGENT, UNKNOWN = "hermes", "unknown"
-_OURS, _BILLING = "hermes", "billing"
-# Columns that say how a session is paid for, as they are called in `billing`.
-BILLING = {
-    "billing_provider": "provider",
-    "billing_base_url": "base_url",
-    "billing_mode": "mode",
-    "cost_status": "cost_status",
-    "cost_source": "cost_source",
-    "pricing_version": "pricing_version",
-}
 _NO_MODEL = '{"provider_id":"","model_id":""}'
-_NOTHING: Mapping[str, Any] = {}
 _FIRST_STAYS = ("billing_provider", "billing_base_url", "billing_mode")
 
 
@@ -40,6 +29,12 @@ def source_of(row: SummaryRow) -> str:
     return UNKNOWN if row.source is None else row.source
 
 
+def metadata(row: SummaryRow) -> dict[str, Any]:
+    if row.metadata_json == "{}":
+        return {}
+    return _parsed(row.metadata_json)
+
+
 def session_rows(rows: NumberedRows, found: Sequence[SummaryRow]) -> list[Row]:
     """What the columns of several sessions say; what was counted of them is asked for at once."""
     sums = rows.sums([row.id for row in found]) if found else {}
@@ -47,36 +42,42 @@ def session_rows(rows: NumberedRows, found: Sequence[SummaryRow]) -> list[Row]:
 
 
 def _session_row(rows: NumberedRows, row: SummaryRow, sums: Sums | None) -> Row:
-    about = {} if row.metadata_json == "{}" else _parsed(row.metadata_json)
-    ours, billing = _object(about, _OURS), _object(about, _BILLING)
-    ended = None if row.ended_at is None else _seconds(row.ended_at, ours.get("ended_at"))
+    about = metadata(row)
+    ours, billing = kept(about, OURS), kept(about, BILLED)
     messages, calls = _counts(rows, row)
     (spent, said, thought, read, written), estimated, actual = _used(row, sums)
     # fmt: off
-    return dict(zip(SESSION_COLUMNS, (
+    found: Row = dict(zip(SESSION_COLUMNS, (
         name_of(row), source_of(row), row.user_id, _model_of(row, ours), ours.get("model_config"),
         _prompt_of(rows, ours) if ours else None, row.parent_app_id or row.parent_id,
-        _seconds(row.created_at, ours.get("started_at")), ended, row.end_reason, messages, calls,
+        seconds(row.created_at, ours.get("started_at")),
+        None if row.ended_at is None else seconds(row.ended_at, ours.get("ended_at")), row.end_reason, messages, calls,
         spent, said, read, written, thought,
         billing.get("provider"), billing.get("base_url"), billing.get("mode"), estimated, actual,
         billing.get("cost_status"), billing.get("cost_source"), billing.get("pricing_version"), row.title,
     ), strict=True))
     # fmt: on
+    return found | _odd(row, ours) if ours else found
+
+
+def _odd(row: SummaryRow, ours: Mapping[str, Any]) -> Row:
+    """What a file says in columns that a session of ours cannot hold: a very long source, a time before 1970."""
+    there = {"source": row.source, "user_id": row.user_id, "title": row.title, "ended_at": row.ended_at}
+    there["end_reason"] = row.end_reason
+    return {name: ours[name] for name, value in there.items() if value is None and name in ours}
 
 
 def brief(row: SummaryRow) -> Row:
     """What goes with a row that was found."""
-    ours = _object(_parsed(row.metadata_json), _OURS)
+    ours = kept(metadata(row), OURS)
     found: Row = {"id": name_of(row), "source": source_of(row), "model": _model_of(row, ours)}
-    return found | {"started_at": _seconds(row.created_at, ours.get("started_at"))}
+    return found | {"started_at": seconds(row.created_at, ours.get("started_at"))}
 
 
 def last_active(rows: NumberedRows, row: SummaryRow) -> float | None:
     """When the last row was written; None: there is none."""
     if row.is_irregular:
-        from .message_rows import said
-
-        return max((one.at for one in said(rows.read(row.id))), default=None)
+        return max((one.at for one in message_rows.said(rows.read(row.id))), default=None)
     if row.thread_messages is None or row.last_message_at is None:
         return None
     return row.last_message_at / 1000 if row.last_stamp is None else row.last_stamp
@@ -85,9 +86,7 @@ def last_active(rows: NumberedRows, row: SummaryRow) -> float | None:
 def _counts(rows: NumberedRows, row: SummaryRow) -> tuple[int, int]:
     """How many rows it has, and how many calls are in them."""
     if row.is_irregular:
-        from .message_rows import counts
-
-        return counts(rows.read(row.id))
+        return message_rows.counts(rows.read(row.id))
     return (row.thread_messages or 0) + (row.thread_results or 0) - row.interrupted, row.thread_calls or 0
 
 
@@ -104,74 +103,45 @@ def _model_of(row: SummaryRow, ours: Mapping[str, Any]) -> str | None:
     if row.model_json == _NO_MODEL and not ours:
         return None
     model = _parsed(row.model_json)
-    name = joined(model.get("provider_id"), model.get("model_id"))
-    given = ours.get("model")
-    return given if isinstance(given, str) and plain_model(given) == name else name
-
-
-def joined(provider: Any, model: Any) -> str | None:
-    if not isinstance(model, str) or not model:
-        return None
-    return f"{provider}/{model}" if isinstance(provider, str) and provider else model
-
-
-def plain_model(given: str) -> str | None:
-    """What comes back of a model's name once it was taken apart."""
-    provider, slash, name = given.partition("/")
-    return joined(provider, name) if slash else joined("", given)
+    name, given = joined(model.get("provider_id"), model.get("model_id")), text(ours, "model")
+    return given if given is not None and plain_model(given) == name else name
 
 
 def _prompt_of(rows: NumberedRows, ours: Mapping[str, Any]) -> str | None:
-    digest = ours.get("system_prompt_digest")
-    if isinstance(digest, str):
-        return rows.store.system_prompt(digest)
-    text = ours.get("system_prompt")
-    return text if isinstance(text, str) else None
-
-
-def _seconds(stamp: int, exact: Any) -> float:
-    """A time in seconds; as it was given, where that is known and still holds."""
-    if isinstance(exact, float | int) and not isinstance(exact, bool) and int(exact * 1000) == stamp:
-        return float(exact)
-    return stamp / 1000
+    digest = text(ours, DIGEST)
+    return text(ours, PROMPT) if digest is None else rows.store.system_prompt(digest)
 
 
 # ---------------------------------------------------------------- what is written
 
 
 def metadata_of(model: str | None, model_config: Any, digest: str | None) -> dict[str, Any]:
-    ours: dict[str, Any] = {"system_prompt_digest": digest}
-    ours["model_config"] = json.dumps(model_config) if model_config else None
+    ours: dict[str, Any] = {DIGEST: digest, "model_config": json.dumps(model_config) if model_config else None}
     ours["model"] = model if model is not None and plain_model(model) != model else None
-    kept = {name: value for name, value in ours.items() if value is not None}
-    return {_OURS: kept} if kept else {}
+    found = {name: value for name, value in ours.items() if value is not None}
+    return {OURS: found} if found else {}
 
 
 def with_prompt(about: Mapping[str, Any], digest: str | None) -> dict[str, Any]:
     """The change of a session's metadata by which it has another system prompt."""
-    ours = {key: value for key, value in _object(about, _OURS).items() if not key.startswith("system_prompt")}
-    return {_OURS: (ours | ({"system_prompt_digest": digest} if digest is not None else {})) or None}
+    ours = {key: value for key, value in kept(about, OURS).items() if key not in (PROMPT, DIGEST)}
+    return {OURS: (ours | ({DIGEST: digest} if digest is not None else {})) or None}
 
 
 def with_billing(about: Mapping[str, Any], told: Mapping[str, Any]) -> dict[str, Any]:
     """The change of a session's metadata by which it is paid for so; who bills it stays who did first."""
-    before = dict(_object(about, _BILLING))
+    before = dict(kept(about, BILLED))
     after = dict(before)
     for column, value in told.items():
         key = BILLING[column]
         if value is not None and (column not in _FIRST_STAYS or after.get(key) is None):
             after[key] = value
-    return {_BILLING: after} if after != before else {}
+    return {BILLED: after} if after != before else {}
 
 
-def _parsed(text: str) -> dict[str, Any]:
+def _parsed(given: str) -> dict[str, Any]:
     try:
-        value = exact_json.parse(text)
+        value = exact_json.parse(given)
     except BadValue:  # another program wrote it; verify says so
         return {}
     return value if isinstance(value, dict) else {}
-
-
-def _object(about: Mapping[str, Any], key: str) -> Mapping[str, Any]:
-    value = about.get(key) if about else None
-    return value if isinstance(value, dict) else _NOTHING

@@ -7,20 +7,20 @@ What came from a `state.db` goes back as it came: its turns hold the rows themse
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...aisdk.parts import COMPACTION, is_tool
+from ...aisdk.parts import COMPACTION
 from ...base import exact_json
-from ...errors import BadValue
 from ...model import TurnInfo
+from ...numbered import FIRST, NumberedRows
 from ...session import Session, StoredMessage
-from ...store import Store
-from . import rows
+from . import message_rows
 from .columns import canonical
-from .file_session import COMPACTED, ORIGIN, OURS
-from .rows import Part, Row
+from .rows import Row
+from .session_columns import COMPACTED, ORIGIN, OURS
 
+_COMPACTION = f'{{"type":"{COMPACTION}"'
 Turns = dict[str | None, list[StoredMessage]]
 
 
@@ -44,18 +44,19 @@ def said(row: Row) -> bytes:
     return canonical({name: value for name, value in row.items() if name != "timestamp" and value is not None})
 
 
-def rows_of(store: Store, session: Session) -> list[StoredRow]:
-    return list(_Rows(store, session))
+def rows_of(rows: NumberedRows, session: Session) -> list[StoredRow]:
+    return list(_Rows(rows, session))
 
 
 class _Rows:
-    def __init__(self, store: Store, session: Session) -> None:
-        self._store = store
+    def __init__(self, rows: NumberedRows, session: Session) -> None:
+        self._store = rows.store
         self._session = session
         ours = session.metadata.get(OURS)
         ours = ours if isinstance(ours, dict) else {}
         self._summarised = _places(ours.get(COMPACTED))
         self._still_active = _places(ours.get(f"{COMPACTED}_active"))
+        self._stamps = rows.stamps(session.id)
         self._items: dict[str, list[tuple[str, Row]] | None] = {}
 
     def __iter__(self) -> Iterator[StoredRow]:
@@ -110,7 +111,7 @@ class _Rows:
         return self._items[turn_id]
 
     def _of_turn(self, turn_id: str | None, messages: list[StoredMessage], *, is_on_path: bool) -> Iterator[StoredRow]:
-        made = [row for message in messages for row in _of_message(message, is_on_path)]
+        made = [row for message in messages for row in _of_message(message, self._stamps, is_on_path)]
         natives = self._natives(turn_id)
         self._items.pop(turn_id or "", None)
         if natives is None:
@@ -146,36 +147,16 @@ def _places(ranges: Any) -> set[int]:
 # ---------------------------------------------------------------- one message
 
 
-def _of_message(message: StoredMessage, is_on_path: bool) -> Iterator[StoredRow]:
-    parts = [_opened(text) for text in message.parts]
-    row = rows.row_of(message.role, _metadata(message), parts)
-    if parts and parts[0].get("type") == COMPACTION and isinstance(parts[0].get("data"), dict):
-        row["content"] = parts[0]["data"].get("summary")
-    yield _row(message, message.id, row, is_on_path)
-    ids: Iterable[str] = message.part_ids if len(message.part_ids) == len(parts) else [message.id] * len(parts)
-    for part, part_id in zip(parts, ids, strict=True):
-        if message.role == "assistant" and is_tool(part.get("type")) and rows.has_result(part):
-            yield _row(message, part_id, rows.result_row(part), is_on_path)
+def _of_message(message: StoredMessage, stamps: Mapping[str, float], is_on_path: bool) -> Iterator[StoredRow]:
+    for spot, row in message_rows.rows_in(message):
+        ref = message.id if spot is FIRST or spot.place >= len(message.part_ids) else message.part_ids[spot.place]
+        if spot is FIRST and message.parts and message.parts[0].startswith(_COMPACTION):
+            row["content"] = exact_json.parse(message.parts[0]).get("data", {}).get("summary")
+        yield _row(message, ref, row, stamps.get(ref), is_on_path)
 
 
-def _row(message: StoredMessage, ref: str, row: Row, is_on_path: bool) -> StoredRow:
+def _row(message: StoredMessage, ref: str, row: Row, stamp: float | None, is_on_path: bool) -> StoredRow:
     active, compacted = row.pop("active", 1), row.pop("compacted", 0)
-    if type(row.get("timestamp")) not in (float, int):
-        row["timestamp"] = message.created_at / 1000
+    row["timestamp"] = message_rows.when(row.get("timestamp"), stamp, message)
     known = {name: value for name, value in row.items() if value is not None}
     return StoredRow(ref, message.turn_id, known, is_on_path, is_on_path and active != 0, bool(compacted))
-
-
-def _opened(text: str) -> Part:
-    try:
-        return rows.opened(text)
-    except BadValue:  # a damaged row: verify names it
-        return {"type": "data-damaged"}
-
-
-def _metadata(message: StoredMessage) -> dict[str, Any]:
-    try:
-        value = exact_json.parse(message.metadata or "{}")
-    except BadValue:
-        return {}
-    return value if isinstance(value, dict) else {}

@@ -16,7 +16,7 @@ from ...errors import BadValue
 from ...model import MOST, Usage, UsageEntry
 from ...session import Session
 from .columns import Tell
-from .file_session import joined
+from .session_columns import joined
 
 SOURCE, OTHER = "hermes", "hermes-task"
 COUNTS = ("input_tokens", "output_tokens", "reasoning_tokens", "cache_read_tokens", "cache_write_tokens")

@@ -55,8 +55,8 @@ def test_the_file_is_private_in_wal_mode_complete_and_searchable(store: palaver.
         assert db.execute("PRAGMA integrity_check").fetchall() == [("ok",)]
         assert db.execute("PRAGMA foreign_key_check").fetchall() == []
         assert db.execute("SELECT version FROM schema_version").fetchall() == [(6,)]
-        assert [row[1] for row in db.execute("PRAGMA table_info(sessions)")] == SESSION_COLUMNS
-        assert [row[1] for row in db.execute("PRAGMA table_info(messages)")] == MESSAGE_COLUMNS
+        assert [row[1] for row in db.execute("PRAGMA table_info(sessions)")] == list(SESSION_COLUMNS)
+        assert [row[1] for row in db.execute("PRAGMA table_info(messages)")] == list(MESSAGE_COLUMNS)
         hits = db.execute("SELECT rowid FROM messages_fts WHERE messages_fts MATCH 'quotes'").fetchall()
         db.execute("DELETE FROM messages WHERE id = ?", hits[0])
         db.execute("INSERT INTO messages_fts(messages_fts) VALUES ('integrity-check')")

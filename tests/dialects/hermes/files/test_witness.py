@@ -23,7 +23,7 @@ FOLDER = os.environ.get("PALAVER_HERMES", "")
 pytestmark = pytest.mark.skipif(not FOLDER, reason="PALAVER_HERMES names no unpacked wheel of Hermes")
 
 WRITES = """
-one = db.create_session("one", "cli", model="anthropic/claude", model_config={"a": 1}, system_prompt="Be kind.")
+one = db.create_session("one", "cli", model="anthropic/claude", model_config={"a": 1}, system_prompt="Be engine.")
 db.append_message("one", "user", "First")
 db.append_message("one", "assistant", "", tool_calls=[{"id": "c1", "type": "function",
     "function": {"name": "terminal", "arguments": '{"command":"ls"}'}}], finish_reason="tool_calls", reasoning="Hm")
@@ -97,12 +97,12 @@ def test_hermes_reads_what_went_out_searches_it_and_goes_on(store: palaver.Store
     assert (again.rows, again.turns) == (0, 0)
 
 
-@pytest.mark.parametrize("kind", ["written by Hermes", "made by hand"])
+@pytest.mark.parametrize("engine", ["written by Hermes", "made by hand"])
 def test_what_hermes_wrote_comes_in_goes_out_and_is_the_same_to_hermes(
-    store: palaver.Store, tmp_path: Path, kind: str
+    store: palaver.Store, tmp_path: Path, engine: str
 ) -> None:
     source = tmp_path / "state.db"
-    if kind == "made by hand":
+    if engine == "made by hand":
         of_22(source)
     hermes(source, WRITES)
     report = import_file(store, source)
@@ -118,7 +118,7 @@ def test_what_hermes_wrote_comes_in_goes_out_and_is_the_same_to_hermes(
     before, after = hermes(source, READS), hermes(out, READS)
     assert after.keys() == before.keys()
     for name in before:
-        for told in (before[name][0], after[name][0]) if kind == "made by hand" else ():
+        for told in (before[name][0], after[name][0]) if engine == "made by hand" else ():
             # A default that nobody knows, and no counts; and opening a file of schema 6, Hermes marks what it takes for
             # the runs of sub-agents.
             for column in ("weather", "message_count", "tool_call_count", "model_config"):
