@@ -65,8 +65,7 @@ def of(tx: Tx, tree: Node | None) -> Engine:
 class Fts5:
     def __init__(self, tx: Tx, tree: Node | None) -> None:
         asked = fts5.lookup(tree)
-        self._tx, self._match = tx, asked.match
-        self.exact = asked.exact and asked.without is None
+        self._tx, self._match, self.exact = tx, asked.match, asked.exact
         self.can_rank = asked.match is not None
 
     def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:

@@ -22,7 +22,7 @@ from ...model import Hit, SearchPage
 from ...search.characters import fold
 from ...search.match import Text, matches
 from ...search.query import parse
-from ...search.tree import Filter, Query
+from ...search.tree import Filter, Query, has_not
 from . import cursors, documents, engines, records, suggestions, tail
 from .cursors import Cursor
 from .engines import Newest
@@ -109,6 +109,7 @@ class _Search:
         self.tail = known or Tail(tx, self._state)
         self._has_met_tail = False
         self._engine = engines.of(tx, query.tree)
+        self._excludes = has_not(query.tree)
         self._fields = Fields(tx)
         self._doubts = Doubts(tx)
         only, self._filters = self._named_sessions()
@@ -213,7 +214,7 @@ class _Search:
             yield from (one for document in mine if self._fits(one := Candidate(stored, document, seen)))
 
     def _fits(self, one: Candidate) -> bool:
-        is_sure = self._engine.exact and not one.is_untitled
+        is_sure = self._engine.exact and not one.is_untitled and not (one.document.title and self._excludes)
         return self._fields.has_all(one, self._filters) and (is_sure or self._is_match(one))
 
     def _may_have(self, row: DocumentRow | RankedRow) -> bool:
