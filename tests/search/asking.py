@@ -22,7 +22,33 @@ class Asked(NamedTuple):
     only: set[str] | None = None  # the sessions that it names
 
 
-def asked(random: Random, life: Everything) -> Asked:
+TRIES = 4
+
+
+def asked(random: Random, life: Everything, **flags: bool) -> Asked:
+    """Mostly something that one of the documents has; and now and then anything."""
+    seen = list(life.seen(**flags)) if random.random() < 0.75 else []
+    if not seen:
+        return drawn(random, life)
+    doc, names = random.choice(seen)
+    near = life._replace(docs=[doc])  # words are taken from it
+    for _ in range(TRIES):
+        one = drawn(random, near)
+        if all(is_found(one, doc, life.sessions[name]) for name in names):
+            return one
+    return words_of(random, doc) or drawn(random, life)
+
+
+def is_found(one: Asked, doc: Doc, session: Session) -> bool:
+    return (one.only is None or session.id in one.only) and one.holds(doc, session)
+
+
+def words_of(random: Random, doc: Doc) -> Asked | None:
+    typed = piece(random, doc.text)
+    return (typed and Asked(f'"{typed}"', lambda doc, _: naive.matches(typed, doc.text))) or None
+
+
+def drawn(random: Random, life: Everything) -> Asked:
     """Up to three parts, and now and then the name of a session."""
     parts = [part(random, life, 2) for _ in range(random.choice((1, 1, 2, 2, 3)))]
     typed = random.choice((" ", "  ", " AND ")).join(each.typed for each in parts)

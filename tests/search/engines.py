@@ -49,7 +49,7 @@ class Fts5:
     def look_up(self, tree: Node | None) -> Answer:
         asked = fts5.lookup(tree)
         found = self._numbers if asked.match is None else self._match(asked.match)
-        return Answer(found - (self._match(asked.without) if asked.without else set()), asked.exact)
+        return Answer(found, asked.exact)
 
     def _match(self, expression: str) -> set[int]:
         return {number for (number,) in self._db.execute("SELECT rowid FROM t WHERE t MATCH ?", (expression,))}

@@ -7,15 +7,20 @@ from random import Random
 from typing import Any, NamedTuple
 from zlib import crc32
 
+import pytest
+
 import palaver
+from palaver.core.search import hits
 from palaver.core.upkeep import indexing
 
 from ..postgres.engines import Engine
+from . import corpus
 from .asking import Asked, answers, asked
 from .expected import Everything, everything
 
 MOST = 5_000  # hits that a life can have
 Key = tuple[str, str | None, str]
+Flags = dict[str, bool]
 
 
 class Told(NamedTuple):
@@ -33,37 +38,40 @@ class Told(NamedTuple):
 
 
 def judge(engine: Engine, store: palaver.Store, random: Random, queries: int) -> list[Told]:
-    """Ask so much; what was found, for who compares."""
+    """Ask so much; what was found, for who compares. Where nobody says anything that is seen, somebody does first."""
     life = everything(engine, store)
-    wanted = [asked(random, life) for _ in range(queries)]
-    return [ask(store, life, one, Random(random.random())) for one in wanted]
-
-
-def ask(store: palaver.Store, life: Everything, one: Asked, random: Random) -> Told:
-    flags = {"archived": random.random() < 0.3, "hidden": random.random() < 0.3}
-    answer = {doc.key: found for doc, found in answers(one, life, **flags)}
-    must = {key for key, found in answer.items() if found == {True}}
-    may = {key for key, found in answer.items() if True in found}
-    said = f"{one.typed!r} {flags}"
+    if next(life.seen(archived=False, hidden=False), None) is None:
+        store.sessions.create("coder").commit(f"the cat {corpus.text(random)}")
+        life = everything(engine, store)
     state = crc32(repr([(doc.key, doc.text, sorted(doc.seen_by)) for doc in life.docs]).encode())
-    is_whole = store.search(one.typed, limit=1, **flags).indexed_through is None  # before pages move it on
-    hits = [key_of(hit) for hit in _check_newest(store, life, one, flags, random)]
-    assert max(Counter(hits).values(), default=1) == 1, f"{said}: repeated"
-    if is_whole:
-        assert must <= set(hits) <= may, f"{said}: misses {must - set(hits)}, has too much: {set(hits) - may}"
-        ranked = pages(store, one.typed, random.randint(1, 30), **flags)
-        assert sorted(map(str, map(key_of, ranked))) == sorted(map(str, hits)), f"{said}: ranked"
-        _check_per_session(store, one, flags, random, ranked)
+    drawn = [{name: random.random() < 0.3 for name in ("archived", "hidden")} for _ in range(queries)]
+    wanted = [(asked(random, life, **flags), flags) for flags in drawn]
+    return [ask(store, life, one, flags, state, Random(random.random())) for one, flags in wanted]
+
+
+def ask(store: palaver.Store, life: Everything, one: Asked, flags: Flags, state: int, random: Random) -> Told:
+    answer = {doc.key: held for doc, held in answers(one, life, **flags)}
+    must = {key for key, held in answer.items() if held == {True}}
+    may = {key for key, held in answer.items() if True in held}
+    said = f"{one.typed!r} {flags}"
+    newest = pages(store, one.typed, random.choice((1, 4, 30)), order="newest", moves=random.random() < 0.1, **flags)
+    _check_newest(life, one, newest.hits)
+    if random.random() < 0.1:
+        _check_around(store, one, flags)
+    found = [key_of(hit) for hit in newest.hits]
+    assert max(Counter(found).values(), default=1) == 1, f"{said}: repeated"
+    if newest.is_whole:
+        assert must <= set(found) <= may, f"{said}: misses {must - set(found)}, has too much: {set(found) - may}"
+        ranked = pages(store, one.typed, random.choice((1, 5, 30)), **flags).hits
+        assert sorted(map(str, map(key_of, ranked))) == sorted(map(str, found)), f"{said}: ranked"
+        if random.random() < 0.4:
+            _check_per_session(store, one, flags, random, ranked)
     else:
-        assert set(hits) <= may, f"{said}: has too much while the index is made again: {set(hits) - may}"
-    return Told(one.typed, tuple(flags.items()), sorted(hits, key=str), is_whole, state)
+        assert set(found) <= may, f"{said}: has too much while the index is made again: {set(found) - may}"
+    return Told(one.typed, tuple(flags.items()), sorted(found, key=str), newest.is_whole, state)
 
 
-def _check_newest(
-    store: palaver.Store, life: Everything, one: Asked, flags: dict[str, bool], random: Random
-) -> list[palaver.Hit]:
-    """Also while the index moves between the pages."""
-    hits = pages(store, one.typed, random.randint(1, 9), order="newest", moves=random.random() < 0.1, **flags)
+def _check_newest(life: Everything, one: Asked, hits: list[palaver.Hit]) -> None:
     order = [(hit.at, hit.message_id, hit.part_id or "") for hit in hits]
     assert order == sorted(order, reverse=True), one.typed
     times = {doc.key: doc.at for doc in life.docs}
@@ -73,14 +81,21 @@ def _check_newest(
         assert times.get(key_of(hit), hit.at) == hit.at, one.typed
         assert hit.session_id in (seen[hit.message_id] or {homes[hit.message_id]}) or hit.hidden, one.typed
         assert hit.hidden is False or hit.session_id == homes[hit.message_id], one.typed
-    return hits
+
+
+def _check_around(store: palaver.Store, one: Asked, flags: Flags) -> None:
+    """What came next stands behind a hit, if it is what the jumps from the head lead to."""
+    shown = store.search(one.typed, limit=50, **flags).hits
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(hits.Shown, "_next", lambda self, turn, last: None)
+        assert store.search(one.typed, limit=50, **flags).hits == shown, one.typed
 
 
 def _check_per_session(
-    store: palaver.Store, one: Asked, flags: dict[str, bool], random: Random, ranked: list[palaver.Hit]
+    store: palaver.Store, one: Asked, flags: Flags, random: Random, ranked: list[palaver.Hit]
 ) -> None:
     order = random.choice(("rank", "newest"))
-    firsts = pages(store, one.typed, random.randint(1, 4), order=order, per_session=True, **flags)
+    firsts = pages(store, one.typed, random.choice((1, 4)), order=order, per_session=True, **flags).hits
     names = [hit.session_id for hit in firsts]
     assert len(names) == len(set(names)) and set(names) == {hit.session_id for hit in ranked}, one.typed
     if order == "rank":
@@ -88,18 +103,24 @@ def _check_per_session(
         assert {hit.session_id: key_of(hit) for hit in firsts} == best, one.typed
 
 
-def pages(store: palaver.Store, typed: str, limit: int, *, moves: bool = False, **given: Any) -> list[palaver.Hit]:
-    """All of them, joined; `moves`: more is indexed in between."""
-    found: list[palaver.Hit] = []
+class Pages(NamedTuple):
+    """All of them, joined; `is_whole`: when they were begun, everything was looked at."""
+
+    hits: list[palaver.Hit]
+    is_whole: bool
+
+
+def pages(store: palaver.Store, typed: str, limit: int, *, moves: bool = False, **given: Any) -> Pages:
+    """`moves`: more is indexed in between."""
     page = store.search(typed, limit=limit, **given)
-    while True:
-        found += page.hits
-        if page.next is None:
-            return found
+    found, is_whole = list(page.hits), page.indexed_through is None
+    while page.next is not None:
         assert len(page.hits) == limit and len(found) < MOST, f"{typed!r} {given}: pages without an end"
         if moves:
             indexing.index_batch(store.db)
         page = store.search(typed, limit=limit, after=page.next, **given)
+        found += page.hits
+    return Pages(found, is_whole)
 
 
 def key_of(hit: palaver.Hit) -> Key:

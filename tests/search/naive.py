@@ -88,10 +88,13 @@ def is_cut(run: str, at: int) -> bool:
 
 
 def is_border(run: str, at: int) -> bool:
-    """A capital after a small letter, digits between them aside; or the last of a row of capitals."""
+    """A capital after a small letter, digits between them aside; or the last of a row of capitals, before a small one.
+    A letter that has no capital is a small one."""
     before = run[:at].rstrip("0123456789")[-1:]
     after_small = run[at].isupper() and before != "" and not before.isupper()
-    ends_a_row = run[at - 1 : at + 1].isupper() and run[at].isupper() and run[at + 1 : at + 2].islower()
+    following = run[at + 1 : at + 2]
+    is_before_small = following != "" and not following.isupper() and not following.isdigit()
+    ends_a_row = run[at - 1 : at + 1].isupper() and run[at].isupper() and is_before_small
     return after_small or (run[at - 1].isupper() and ends_a_row)
 
 

@@ -29,7 +29,8 @@ def test_a_page_that_ends_in_what_is_not_indexed_yet_misses_nothing(any_store: p
     any_store.reindex()
     session.commit("fox 3")
 
-    assert [hit.snippet for hit in pages(any_store, "fox", 1, order="newest")] == ["fox 3", "fox 2", "fox 1", "fox 0"]
+    found = pages(any_store, "fox", 1, order="newest")
+    assert [hit.snippet for hit in found.hits] == ["fox 3", "fox 2", "fox 1", "fox 0"]
 
 
 def test_a_question_that_only_an_open_turn_of_a_fork_still_shows_is_found_there(any_store: palaver.Store) -> None:
@@ -97,7 +98,7 @@ def test_ranked_pages_end(any_store: palaver.Store) -> None:
         session.commit(f"fox {number} {'fox ' * number} and more")
     any_store.reindex()
 
-    assert len(pages(any_store, "fox and", 1)) == len(pages(any_store, "fox", 2)) == 5
+    assert len(pages(any_store, "fox and", 1).hits) == len(pages(any_store, "fox", 2).hits) == 5
 
 
 # ---------------------------------------------------------------- titles are their session's own
@@ -114,6 +115,21 @@ def test_the_title_of_a_deleted_session_is_not_found_through_its_fork(store: pal
     assert store.search("topsecret").hits == []
     [hit] = store.search("hello")
     assert (hit.session_id, hit.snippet) == (fork.id, "hello there")
+
+
+def test_a_word_of_a_title_excludes_nothing_where_the_title_is_not_seen(any_store: palaver.Store) -> None:
+    origin = any_store.sessions.create("a", title="a fine day")
+    origin.commit("hello there")
+    other = any_store.sessions.create("a", title="another")
+    other.commit("hello again")
+    fork = origin.fork()
+    for _ in range(2):
+        assert [hit.session_id for hit in any_store.search("hello -fine")] == [other.id]
+        assert any_store.search("-(-fine) hello").hits[0].session_id == origin.id
+        any_store.reindex()
+    origin.archive()
+    assert {hit.session_id for hit in any_store.search("hello -fine")} == {other.id, fork.id}
+    assert any_store.search("hello fine").hits == []
 
 
 def test_a_title_that_comes_after_a_message_without_words_is_found(store: palaver.Store) -> None:

@@ -18,7 +18,7 @@ from . import judging, lives
 from .judging import Told
 
 EVERY = 12  # steps between two judgements
-QUERIES = 8  # of a judgement
+QUERIES = 10  # of a judgement
 
 
 @pytest.fixture(autouse=True)
@@ -39,7 +39,7 @@ def live(engine: Engine, seed: int, steps: int, elsewhere: Callable[[], palaver.
             life.run(steps, judge, EVERY)
             if elsewhere is not None:
                 with lives.moved(life.store, elsewhere) as copy:
-                    judging.judge(File(Path(copy.path)), copy, life.dice, QUERIES)
+                    told.extend(judging.judge(File(Path(copy.path)), copy, life.dice, QUERIES))
         finally:
             life.store.close()
     return told
@@ -47,7 +47,7 @@ def live(engine: Engine, seed: int, steps: int, elsewhere: Callable[[], palaver.
 
 def found_something(told: list[Told]) -> bool:
     """A comparison of nothing with nothing is worth nothing."""
-    return sum(bool(each.hits) for each in told) > len(told) / 6
+    return sum(bool(each.hits) for each in told) > len(told) / 2
 
 
 def test_search_finds_what_a_plain_reading_finds(tmp_path: Path) -> None:
@@ -59,7 +59,7 @@ def test_search_finds_what_a_plain_reading_finds(tmp_path: Path) -> None:
         )
     ]
 
-    assert len(told) > 650 and found_something(told)
+    assert len(told) >= 1_000 and found_something(told)
 
 
 def test_both_engines_find_the_same(tmp_path: Path, ready_space: tuple[str, str]) -> None:

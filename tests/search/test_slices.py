@@ -81,7 +81,10 @@ def test_a_term_is_a_tsquery(typed: str, expected: str) -> None:
     assert tsquery(tree) == expected
 
 
-ANSWERS = {"'a'": frozenset({1, 2}), "'b'": frozenset({2, 3}), "'c'": frozenset({3, 4}), "'c':A": frozenset({3, 4})}
+ANSWERS = {
+    **{"'a'": frozenset({1, 2}), "'b'": frozenset({2, 3}), "'c'": frozenset({3, 4}), "'c':A": frozenset({3, 4})},
+    **{"'d'": frozenset({1, 9}), "'\ue000'": frozenset({9})},  # 9 has a title
+}
 
 
 @pytest.mark.parametrize(
@@ -96,6 +99,8 @@ ANSWERS = {"'a'": frozenset({1, 2}), "'b'": frozenset({2, 3}), "'c'": frozenset(
         ("-a -b", Found(frozenset({1, 2, 3}), inverted=True), True),
         ("-a OR b", Found(frozenset({1}), inverted=True), True),
         ("-(a b)", Found(frozenset({2}), inverted=True), True),
+        ("-d", Found(frozenset({1}), inverted=True), True),
+        ("d -(d a)", Found(frozenset({9})), True),
         ("a -C++", Found(frozenset({1, 2})), False),
         ("-C++", Found(frozenset(), inverted=True), False),
         ("b C++", Found(frozenset({3})), False),

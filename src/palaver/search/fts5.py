@@ -9,16 +9,16 @@ from typing import NamedTuple
 
 from .candidates import candidates
 from .tree import And, Field, Node, Not, Or, Term
+from .words import TITLED
 
 
 class Lookup(NamedTuple):
-    """Rows that MATCH `match` (None: all rows), without those that MATCH `without`.
+    """Rows that MATCH `match` (None: all rows; FTS5 cannot say Not alone).
 
     They are never fewer than the documents that match; if not `exact`, `matches` decides about each of them.
     """
 
     match: str | None
-    without: str | None
     exact: bool
 
 
@@ -26,10 +26,10 @@ def lookup(tree: Node | None) -> Lookup:
     """What to ask FTS5 for a tree."""
     found = candidates(tree)
     if found.tree is None:
-        return Lookup(None, None, found.exact)
+        return Lookup(None, found.exact)
     sides = _sides(found.tree.parts if isinstance(found.tree, And) else (found.tree,))
-    exact = found.exact and sides.exact
-    return Lookup(_minus(sides), None, exact) if sides.wanted else Lookup(None, sides.unwanted, exact)
+    match = _minus(sides)
+    return Lookup(match, found.exact and sides.exact and match is not None)
 
 
 class _Sides(NamedTuple):
@@ -55,7 +55,10 @@ def _sides(parts: tuple[Node, ...]) -> _Sides:
 
 
 def _minus(sides: _Sides) -> str | None:
-    return f"({sides.wanted}) NOT ({sides.unwanted})" if sides.wanted and sides.unwanted else sides.wanted
+    """Nothing is taken away for what a title says: who sees a document under another name does not see its title."""
+    if not sides.wanted or not sides.unwanted:
+        return sides.wanted
+    return f'({sides.wanted}) NOT (({sides.unwanted}) NOT pieces : "{TITLED}")'
 
 
 def _say(node: Node) -> _Said:

@@ -78,3 +78,7 @@ def _positive(node: Node | None, wanted: bool) -> Iterator[Term]:
     elif isinstance(node, And | Or):
         for part in node.parts:
             yield from _positive(part, wanted)
+
+
+def has_not(node: Node | None) -> bool:
+    return isinstance(node, Not) or (isinstance(node, And | Or) and any(map(has_not, node.parts)))

@@ -10,6 +10,7 @@ from collections.abc import Callable
 from typing import NamedTuple
 
 from .tree import And, Field, Node, Not, Or, Term
+from .words import TITLED
 
 
 class Found(NamedTuple):
@@ -43,8 +44,7 @@ def combine(tree: Node | None, look_up: Callable[[str], frozenset[int]]) -> Foun
         case Term():
             return Found(look_up(tsquery(tree)))
         case Not(part):
-            found = combine(part, look_up)
-            return Found(found.numbers, not found.inverted)
+            return _not(combine(part, look_up), look_up)
         case And(parts):
             return _all([combine(part, look_up) for part in parts])
         case Or(parts):
@@ -52,6 +52,12 @@ def combine(tree: Node | None, look_up: Callable[[str], frozenset[int]]) -> Foun
             return _inverse(none_of)
         case Field():
             raise TypeError("a field is not looked up here; give what `candidates` made of the tree")
+
+
+def _not(found: Found, look_up: Callable[[str], frozenset[int]]) -> Found:
+    """All others, and those with a title: who sees one under another name does not see what its title says."""
+    titled = look_up(quoted(TITLED))
+    return Found(found.numbers | titled) if found.inverted else Found(found.numbers - titled, inverted=True)
 
 
 def _inverse(found: Found) -> Found:

@@ -27,6 +27,9 @@ _BORDER = re.compile(r"[a-z][0-9]*[A-Z]|[A-Z]{2}[a-z]")
 _PIECE = re.compile(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|[0-9]+")
 
 
+TITLED = "\ue000"  # among the pieces of a document with a title in it: no text and no query has it as a word
+
+
 class Segments(NamedTuple):
     """What is indexed of a text. The position of a word is its place in the list; pieces have none."""
 

@@ -13,10 +13,11 @@ from ...search.words import Segments
 from .. import codec, damage
 from ..read import transcript
 from . import records
+from .keys import as_keys
 from .records import MessageRow, PartToSearchRow, TurnToIndexRow
 
 Parts = list[tuple[str | None, Any]]
-_LARGE = 4 << 20  # bytes of a part's JSON text
+LARGE = 4 << 20  # bytes of a part's JSON text
 
 
 class Stored(NamedTuple):
@@ -68,16 +69,19 @@ def of_open_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
         yield stored._replace(parts=parts, documents=_documents(tx, stored.role, parts, stored.titled))
 
 
-def readable(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None) -> Iterator[Stored]:
+def readable(
+    tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None, parts: Parts | None = None
+) -> Iterator[Stored]:
     """The message, if its rows are what they should be; else verify names them."""
     try:
-        yield of_message(tx, row, turn_id, titled)
+        yield of_message(tx, row, turn_id, titled, parts)
     except damage.RAISED:
         return
 
 
-def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None) -> Stored:
-    parts = parts_of(tx, row.id)
+def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None, parts: Parts | None = None) -> Stored:
+    """`parts`: where they were read already."""
+    parts = parts_of(tx, row.id) if parts is None else parts
     role = damage.as_text(row.role)
     at = damage.as_time(row.created_at)
     found = _documents(tx, role, parts, titled)
@@ -85,7 +89,11 @@ def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None)
 
 
 def parts_of(tx: Tx, message_id: str) -> Parts:
-    found = records.parts_to_search.all(tx, message=message_id, most=_LARGE, beginning=LONGEST)
+    found = records.parts_to_search.all(tx, ids=as_keys([message_id]), most=LARGE, beginning=LONGEST)
+    return parts_of_rows(found)
+
+
+def parts_of_rows(found: list[PartToSearchRow]) -> Parts:
     return [(damage.as_text(row.id), _part(row)) for row in found]
 
 

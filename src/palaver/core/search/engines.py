@@ -11,6 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator, Sequence
 from heapq import heappop, heappush
+from itertools import chain
 from typing import NamedTuple, Protocol
 
 from ...base import exact_json
@@ -33,10 +34,12 @@ Key = tuple[int, str, str]  # of a document among the newest: its time, its mess
 class Engine(Protocol):
     exact: bool  # what it gives is the answer; else each document is looked at
 
-    def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]: ...
+    def ranked(self, after: tuple[float, int]) -> Iterator[list[RankedRow]]:
+        """Pages of documents, the best first."""
+        ...
 
     def down(self, below: int) -> Iterator[list[DocumentRow]]:
-        """Pages of documents, by their numbers downwards."""
+        """The same, by their numbers downwards."""
         ...
 
     @property
@@ -65,11 +68,10 @@ def of(tx: Tx, tree: Node | None) -> Engine:
 class Fts5:
     def __init__(self, tx: Tx, tree: Node | None) -> None:
         asked = fts5.lookup(tree)
-        self._tx, self._match = tx, asked.match
-        self.exact = asked.exact and asked.without is None
+        self._tx, self._match, self.exact = tx, asked.match, asked.exact
         self.can_rank = asked.match is not None
 
-    def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:
+    def ranked(self, after: tuple[float, int]) -> Iterator[list[RankedRow]]:
         return _growing(
             lambda score, number, limit: records.ranked_words.all(
                 self._tx, match=self._match, score=score, number=number, limit=limit
@@ -93,13 +95,13 @@ class Tsvector:
         self.can_rank = _speaks(asked.tree)
         self._found: tsquery.Found | None = None
 
-    def ranked(self, after: tuple[float, int]) -> Iterator[RankedRow]:
+    def ranked(self, after: tuple[float, int]) -> Iterator[list[RankedRow]]:
         """One term is ranked where it is looked up; of more, the documents are known first."""
         query = " | ".join(f"({tsquery.tsquery(term)})" for term in self._positive)
         # Nothing that can be ranked is inverted.
         numbers = "" if isinstance(self._tree, Term) else _array(self._combined().numbers)
         if numbers == "{}":
-            return iter(())
+            return iter([])
         return _growing(
             lambda score, number, limit: records.ranked_slices.all(
                 self._tx, wanted=query, numbers=numbers, score=score, number=number, limit=limit
@@ -147,12 +149,12 @@ def _array(numbers: frozenset[int] | list[int]) -> str:
     return "{" + ",".join(map(str, numbers)) + "}"
 
 
-def _growing(ask: Callable[[float, int, int], list[RankedRow]], after: tuple[float, int]) -> Iterator[RankedRow]:
+def _growing(ask: Callable[[float, int, int], list[RankedRow]], after: tuple[float, int]) -> Iterator[list[RankedRow]]:
     (score, number), size = after, _FIRST
     while True:
         page = ask(score, number, size)
         _refuse_rotten(page)
-        yield from page
+        yield page
         if len(page) < size:
             return
         score, number, size = page[-1].score, page[-1].number, min(size * 8, 50_000)
@@ -175,7 +177,7 @@ def _refuse_rotten(page: Sequence[DocumentRow | RankedRow]) -> None:
 
 
 def best(engine: Engine, after: tuple[float, int] | None) -> Iterator[RankedRow]:
-    return engine.ranked(after or (_BEST, 0))
+    return chain.from_iterable(engine.ranked(after or (_BEST, 0)))
 
 
 # ---------------------------------------------------------------- newest first

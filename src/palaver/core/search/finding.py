@@ -9,7 +9,8 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from functools import partial
 from heapq import merge
-from typing import Any, NamedTuple
+from itertools import islice
+from typing import Any, NamedTuple, TypeVar
 from zlib import crc32
 
 import msgspec
@@ -22,18 +23,23 @@ from ...model import Hit, SearchPage
 from ...search.characters import fold
 from ...search.match import Text, matches
 from ...search.query import parse
-from ...search.tree import Filter, Query
-from . import cursors, documents, engines, records, suggestions, tail
+from ...search.tree import Filter, Query, has_not
+from . import cursors, documents, engines, suggestions, tail
+from .ahead import Ahead
 from .cursors import Cursor
 from .engines import Newest
 from .fields import Candidate, Fields
 from .hits import Shown
-from .records import DocumentRow, RankedRow
+from .records import DocumentRow, MessageRow, RankedRow
 from .sight import Seen, Sight
 from .sums import Checks, Doubts
 from .tail import Tail
 
 _MOST = 1_000  # hits of a page
+_TOP = 2**62  # above all numbers
+_AHEAD = 50  # documents of which is read at once
+
+D = TypeVar("D", DocumentRow, RankedRow)
 
 
 _OF_ROW: dict[str, Callable[[DocumentRow | RankedRow, Any], bool]] = {
@@ -89,8 +95,7 @@ def page(tx: Tx, wanted: Wanted, after: str | None, checks: Checks) -> SearchPag
         return SearchPage([], cut=query.cut)
     found = search.take(wanted.limit + 1)
     following = cursors.encode(search.after(found[: wanted.limit])) if len(found) > wanted.limit else None
-    shown = Shown(tx, query.tree)
-    hits: list[Hit] = [shown.hit(each.one) for each in found[: wanted.limit]]
+    hits: list[Hit] = Shown(tx, query.tree, search.ahead).hits([each.one for each in found[: wanted.limit]])
     finds = partial(_finds, tx, wanted, search.tail)
     meant = None if hits or after else suggestions.suggestion(tx, query.tree, wanted.typed, search.tail, finds)
     told = {"moved": search.has_moved, "cut": query.cut}
@@ -108,11 +113,14 @@ class _Search:
         self._state = tail.state(tx)
         self.tail = known or Tail(tx, self._state)
         self._has_met_tail = False
+        self._below = _TOP
         self._engine = engines.of(tx, query.tree)
+        self._excludes = has_not(query.tree)
+        self.ahead = Ahead(tx)
         self._fields = Fields(tx)
         self._doubts = Doubts(tx)
         only, self._filters = self._named_sessions()
-        self._sight = Sight(tx, archived=wanted.archived, hidden=wanted.hidden, only=only)
+        self._sight = Sight(tx, self.ahead, archived=wanted.archived, hidden=wanted.hidden, only=only)
         self.names_nobody = only is not None and not only
         self._taken: dict[str, None] = dict.fromkeys(start.sessions if start else ())
         self._by_rank = wanted.order == "rank" and self._engine.can_rank
@@ -164,19 +172,26 @@ class _Search:
                 at, message, part = _key_of(one)
                 yield _Found(one, self._cursor(at=at, message=message, part=part))
         behind = (start.score, start.number) if start and start.score is not None else None
-        for row in engines.best(self._engine, behind):
-            for one in self._of_index(row):
-                yield _Found(one, self._cursor(score=row.score, number=row.number))
+        for row, one in self._of_index(engines.best(self._engine, behind)):
+            yield _Found(one, self._cursor(score=row.score, number=row.number))
 
     def _newest(self) -> Iterator[_Found]:
         start = self._start
         stands = start is not None and start.moves == self._state.moves
         newest = Newest(self._engine, start.below if start and stands else None)
         key = start.key if start else None
-        indexed = (one for row in newest if key is None or engines.key_of(row) < key for one in self._of_index(row))
-        for one in merge(self._in_tail(key), indexed, key=_key_of, reverse=True):
+        for one in merge(self._in_tail(key), self._indexed(newest, key), key=_key_of, reverse=True):
             at, message, part = _key_of(one)
-            yield _Found(one, self._cursor(at=at, message=message, part=part, below=newest.reached))
+            yield _Found(one, self._cursor(at=at, message=message, part=part, below=self._below))
+
+    def _indexed(self, newest: Newest, key: engines.Key | None) -> Iterator[Candidate]:
+        """What was reached when each row was given is kept: others are read before it is used."""
+        reached: dict[int, int] = {}
+        rows = (row for row in newest if key is None or engines.key_of(row) < key)
+        noted = (reached.update({row.number: newest.reached}) or row for row in rows)
+        for row, one in self._of_index(noted):
+            self._below = reached[row.number]
+            yield one
 
     def _cursor(self, **given: object) -> Cursor:
         asked = self._wanted.asked()
@@ -193,27 +208,43 @@ class _Search:
             if one and self._fields.has_all(one, self._filters) and self._is_match(one):
                 yield one
 
-    def _of_index(self, row: DocumentRow | RankedRow) -> Iterator[Candidate]:
-        """The candidate of a document, if it is one: its message is there and seen, and has the fields."""
+    def _of_index(self, rows: Iterator[D]) -> Iterator[tuple[D, Candidate]]:
+        """The candidates of documents, as many as a page has at once: what is read of them is read together."""
+        while some := list(islice(rows, min(self._wanted.limit + 1, _AHEAD))):
+            asked = [row for row in some if self._is_asked(row)]
+            self.ahead.read_messages(row.message_id for row in asked)
+            messages = [(row, self.ahead.message(row.message_id)) for row in asked]
+            self.ahead.read_sessions(message.session_id for _, message in messages if message)
+            seen = [(row, each) for row, message in messages for each in self._seen(row, message)]
+            self.ahead.read_parts(message.id for _, (message, _) in seen)
+            yield from ((row, one) for row, (message, by) in seen for one in self._documents(row, message, by))
+
+    def _is_asked(self, row: DocumentRow | RankedRow) -> bool:
         if row.message_id in self.tail.messages:
             self._has_met_tail |= self._start is not None and self._start.score is not None
-            return
-        if not self._may_have(row):
-            return
-        message = records.message_to_show.one(self._tx, id=row.message_id)
-        seen = self._sight.of(message.id, message.session_id, message.metadata_json) if message else None
+            return False
+        return self._may_have(row)
+
+    def _seen(self, row: DocumentRow | RankedRow, message: MessageRow | None) -> Iterator[tuple[MessageRow, Seen]]:
+        """The message of a document, if it is there and seen, and its session has the fields."""
         if message is None:
             self._doubts.settle(row.number)
-        if message is None or seen is None or self._is_taken(seen) or not self._fields.may_have(seen, self._filters):
             return
-        for stored in documents.readable(self._tx, message, None, row.titled):
+        seen = self._sight.of(message.id, message.session_id, message.metadata_json)
+        if seen is not None and self._fields.may_have(seen, self._filters):
+            yield message, seen
+
+    def _documents(self, row: DocumentRow | RankedRow, message: MessageRow, seen: Seen) -> Iterator[Candidate]:
+        if self._is_taken(seen):
+            return
+        for stored in documents.readable(self._tx, message, None, row.titled, self.ahead.parts(message.id)):
             mine = [document for document in stored.documents if document.part_id == row.part_id]
             if not mine:
                 self._doubts.settle(row.number)
             yield from (one for document in mine if self._fits(one := Candidate(stored, document, seen)))
 
     def _fits(self, one: Candidate) -> bool:
-        is_sure = self._engine.exact and not one.is_untitled
+        is_sure = self._engine.exact and not one.is_untitled and not (one.document.title and self._excludes)
         return self._fields.has_all(one, self._filters) and (is_sure or self._is_match(one))
 
     def _may_have(self, row: DocumentRow | RankedRow) -> bool:

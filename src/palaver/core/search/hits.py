@@ -7,9 +7,10 @@ from ...model import Hit
 from ...search.documents import Document
 from ...search.snippet import Snippet, snippet
 from ...search.tree import Node
-from .. import rows
+from .. import damage, rows
 from ..read import jumps, previews
-from . import documents, records
+from . import documents
+from .ahead import Ahead
 from .fields import Candidate
 from .records import PlaceRow
 from .sight import Session
@@ -18,15 +19,37 @@ _AROUND = 200  # characters of a message before and after
 
 
 class Shown:
-    """Makes the hits of one page; a message that stands beside several is read once."""
+    """Makes the hits of one page; what stands around them is read for all of them at once."""
 
-    def __init__(self, tx: Tx, tree: Node | None) -> None:
-        self._tx, self._tree = tx, tree
+    def __init__(self, tx: Tx, tree: Node | None, ahead: Ahead) -> None:
+        self._tx, self._tree, self._ahead = tx, tree, ahead
         self._texts: dict[str, str | None] = {}
 
-    def hit(self, one: Candidate) -> Hit:
+    def hits(self, found: list[Candidate]) -> list[Hit]:
+        ahead = self._ahead
+        ahead.read_places(one.stored.id for one in found)
+        ahead.read_sources(one.seen.session.id for one in found)
+        turns = [one.seen.turn for one in found if one.seen.turn is not None]
+        ahead.read_listed([each for turn in turns for each in (turn.turn_id, turn.parent_id)])
+        self._read_following(turns)
+        around = [self._around(one) for one in found]
+        self._read_texts({name for pair in around for name in pair if name is not None})
+        return [self.hit(one, *map(self._text, pair)) for one, pair in zip(found, around, strict=True)]
+
+    def _read_following(self, turns: list[PlaceRow]) -> None:
+        """The messages that came next, and where they stand: mostly they are what follows on the path, too."""
+        ends = [listed[-1] for turn in turns if (listed := self._ahead.listed(turn.turn_id))]
+        self._ahead.read_following(ends)
+        following = [self._ahead.following(end) for end in ends]
+        self._ahead.read_messages(following)
+        self._ahead.read_places(following)
+
+    def _read_texts(self, names: set[str]) -> None:
+        self._ahead.read_messages(names)
+        self._ahead.read_parts(names)
+
+    def hit(self, one: Candidate, before: str | None, after: str | None) -> Hit:
         seen, shown = one.seen, self._snippet(one.document)
-        before, after = self._around(one)
         turn, session = seen.turn, seen.session
         return Hit(
             session_id=session.id,
@@ -36,7 +59,7 @@ class Shown:
             role=one.document.role,
             at=one.stored.at,
             title=session.title,
-            source=session.facts.get("source"),
+            source=self._ahead.source(session.id),
             model=turn.model if turn else None,
             snippet=shown.text,
             marks=shown.marks,
@@ -52,10 +75,11 @@ class Shown:
         return snippet(self._tree, document.text if is_of_title else said)
 
     def _around(self, one: Candidate) -> tuple[str | None, str | None]:
+        """The ids of the messages before and after."""
         turn = one.seen.turn
         if turn is None:
             return None, None
-        listed = self._listed(turn.turn_id)
+        listed = self._ahead.listed(turn.turn_id)
         if one.stored.id not in listed:
             return None, None
         at = listed.index(one.stored.id)
@@ -63,16 +87,28 @@ class Shown:
         if at + 1 < len(listed):
             after: str | None = listed[at + 1]
         else:  # what is beside the path is followed by nothing that is on it
-            after = None if one.seen.is_hidden else self._first_after(turn, one.seen.session)
-        return self._text(before), self._text(after)
+            is_home = one.seen.session.id == one.stored.session_id
+            after = None if one.seen.is_hidden else (is_home and self._next(turn, listed[-1])) or None
+            if after is None and not one.seen.is_hidden:
+                after = self._first_after(turn, one.seen.session)
+        return before, after
 
-    def _listed(self, turn_id: str) -> list[str]:
-        return [row.ref for row in records.refs_of_turn.all(self._tx, turn=turn_id)]
+    def _next(self, turn: PlaceRow, last: str) -> str | None:
+        """What came next, if it is the first of the turn that follows on the path: no stamp hides it, and its turn was
+        sealed and has this one as its parent. None: it may be another."""
+        following = self._ahead.following(last)
+        row = self._ahead.message(following) if following else None
+        places = self._ahead.places(row.id) if row else []
+        if row is None or len(places) != 1 or '_at"' in damage.as_json(row.metadata_json):
+            return None
+        [place] = places
+        is_next = place.parent_id == turn.turn_id and place.sealed_at is not None
+        return row.id if is_next else None
 
     def _last_before(self, turn_id: str | None) -> str | None:
         """A turn may list nothing."""
         while turn_id is not None:
-            listed = self._listed(turn_id)
+            listed = self._ahead.listed(turn_id)
             if listed:
                 return listed[-1]
             parent = rows.parent_of.one(self._tx, turn=turn_id)
@@ -84,12 +120,12 @@ class Shown:
         depth, head = turn.depth, session.head
         while head is not None and head != turn.turn_id:
             step = jumps.back(self._tx, head, above=depth)
-            listed = self._listed(step.id) if step else []
+            listed = self._ahead.listed(step.id) if step else []
             if listed or step is None or step.id == head:
                 return listed[0] if listed else None
             depth = step.depth
         for opened in rows.tail_turns.all(self._tx, session=session.id):
-            listed = self._listed(opened.id) if opened.id != turn.turn_id else []
+            listed = self._ahead.listed(opened.id) if opened.id != turn.turn_id else []
             if listed:
                 return listed[0]
         return None
@@ -98,8 +134,8 @@ class Shown:
         if message_id is None:
             return None
         if message_id not in self._texts:
-            row = records.message_to_show.one(self._tx, id=message_id)
-            found = [*documents.readable(self._tx, row, None, None)] if row else []
+            row = self._ahead.message(message_id)
+            found = [*documents.readable(self._tx, row, None, None, self._ahead.parts(message_id))] if row else []
             own = next((one.text for stored in found for one in stored.documents), None)
             self._texts[message_id] = previews.shorten(own[: _AROUND * 4]) if own else None
         return self._texts[message_id]

@@ -11,13 +11,11 @@ elsewhere names another. Where it does not hold, all rows are looked at.
 
 from __future__ import annotations
 
-from collections.abc import Iterable
-from typing import Any
-
 import msgspec
 
 from ...db.engine import Tx
 from . import records
+from .keys import as_keys
 from .records import MessageRow, SettingRow
 
 _MOST_KNOWN = 100  # rows that are remembered beside a mark
@@ -47,7 +45,7 @@ def looked(setting: SettingRow | None) -> Looked | None:
 def find(tx: Tx, looked: Looked | None, limit: int) -> list[MessageRow]:
     if looked is None or not _holds(tx, looked):
         return records.loose_everywhere.all(tx, limit=limit)
-    known = records.loose_among.all(tx, messages=as_keys(looked.known)) if looked.known else []
+    known = records.loose_among.all(tx, ids=as_keys(looked.known)) if looked.known else []
     mark = looked.mark if tx.words == "fts5" else str(looked.mark % 2**32)
     return [*records.loose_since.all(tx, mark=mark, limit=limit), *known][:limit]
 
@@ -69,9 +67,3 @@ def newest(tx: Tx, before: Looked | None) -> Looked | None:
     if len(found) > _MOST_KNOWN or not isinstance(now.guard, str):
         return None
     return Looked(now.mark, now.guard, [row.id for row in found if isinstance(row.id, str)])
-
-
-def as_keys(values: Iterable[str]) -> str:
-    """Several ids for one statement: both engines read the keys of a JSON object as rows."""
-    keys: dict[str, Any] = dict.fromkeys(values, 0)
-    return msgspec.json.encode(keys).decode()

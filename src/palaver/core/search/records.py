@@ -31,6 +31,7 @@ class MessageRow(Row):
 
 
 class PartToSearchRow(Row):
+    message_id: str
     id: str
     type: str
     tool_state: str | None
@@ -160,7 +161,16 @@ class SessionRow(Row):
     deleted_at: int | None
     title: str | None
     turn_id: str | None
-    revision: int | None
+
+
+class SourceRow(Row):
+    session_id: str
+    value: str
+
+
+class FollowingRow(Row):
+    message_id: str
+    following: str | None
 
 
 class ForkRow(Row):
@@ -172,10 +182,12 @@ class MessageIdRow(Row):
 
 
 class RefRow(Row):
+    turn_id: str
     ref: str
 
 
 class PlaceRow(Row):
+    message_id: str
     turn_id: str
     parent_id: str | None
     depth: int
@@ -192,7 +204,6 @@ turn_to_index = Select("turn_to_index", TurnToIndexRow)
 newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
 parts_to_search = Select("parts_to_search", PartToSearchRow)
 messages_of_turn = Select("messages_of_turn", MessageRow)
-message_to_show = Select("message_to_show", MessageRow)
 message_at = Select("message_at", MessageIdRow)
 loose_since = Select("loose_since", MessageRow)
 loose_everywhere = Select("loose_everywhere", MessageRow)
@@ -229,7 +240,10 @@ rows_changed = Select("rows_changed", RowsChangedRow)
 count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)
 count_unindexed = Select("count_unindexed", CountRow)
-session_to_show = Select("session_to_show", SessionRow)
+messages_to_show = Select("messages_to_show", MessageRow)
+sessions_to_show = Select("sessions_to_show", SessionRow)
+sources_of_sessions = Select("sources_of_sessions", SourceRow)
+following = Select("following", FollowingRow)
 forks_to_show = Select("forks_to_show", ForkRow)
-refs_of_turn = Select("entries_to_show", RefRow)
-places_to_show = Select("place_to_show", PlaceRow)
+refs_of_turns = Select("refs_of_turns", RefRow)
+places_to_show = Select("places_to_show", PlaceRow)

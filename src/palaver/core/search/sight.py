@@ -15,6 +15,7 @@ from ...db.engine import Tx
 from .. import damage, metadata, rows
 from ..read import jumps, lineage
 from . import records
+from .ahead import Ahead
 from .records import PlaceRow, SessionRow
 
 
@@ -70,15 +71,15 @@ class Session:
 class Sight:
     """Of one search. `only`: these sessions are asked for, and what they see is found under their names."""
 
-    def __init__(self, tx: Tx, *, archived: bool, hidden: bool, only: set[str] | None) -> None:
-        self._tx = tx
+    def __init__(self, tx: Tx, ahead: Ahead, *, archived: bool, hidden: bool, only: set[str] | None) -> None:
+        self._tx, self._ahead = tx, ahead
         self._archived, self._hidden, self._only = archived, hidden, only
         self._sessions: dict[str, Session | None] = {}
         self._ways: dict[tuple[str, str], bool] = {}
 
     def session(self, session_id: str) -> Session | None:
         if session_id not in self._sessions:
-            row = records.session_to_show.one(self._tx, session=session_id)
+            row = self._ahead.session(session_id)
             self._sessions[session_id] = None if row is None else Session(self._tx, row)
         return self._sessions[session_id]
 
@@ -97,7 +98,7 @@ class Sight:
         return self._elsewhere(home, places) or self._asked_for(home, places, is_hidden)
 
     def _places(self, message_id: str) -> list[PlaceRow]:
-        return records.places_to_show.all(self._tx, message=message_id)
+        return self._ahead.places(message_id)
 
     def _elsewhere(self, home: Session, places: list[PlaceRow]) -> Seen | None:
         for name in self._others(home):

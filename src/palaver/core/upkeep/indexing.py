@@ -21,8 +21,9 @@ from ...base.clock import monotonic
 from ...db.engine import Database, Tx
 from ...db.queries import Q
 from ...errors import IndexDamaged, StoreCorrupt
+from ...search.documents import Document
 from ...search.slices import slices
-from ...search.words import Segments, segment
+from ...search.words import TITLED, Segments, segment
 from .. import damage
 from ..search import documents, loose, records, sums
 from ..search.documents import Stored, checksum
@@ -218,12 +219,17 @@ def _stored(tx: Tx, row: TurnToIndexRow) -> Iterable[Stored]:
 def new_documents(stored: Stored) -> list[New]:
     """What a title may come to has a document, also without words: so it is found again when the title changes."""
     found = [
-        _new(stored, document.part_id, document.role, segment(document.text), is_own=document.part_id is None)
+        _new(stored, document.part_id, document.role, _words(document), is_own=document.part_id is None)
         for document in stored.documents
     ]
     if stored.titled and not any(new.part_id is None for new in found):
         found.append(_new(stored, None, stored.role, Segments([], []), is_own=True))
     return found
+
+
+def _words(document: Document) -> Segments:
+    found = segment(document.text)
+    return Segments(found.words, [*found.pieces, TITLED]) if document.title else found
 
 
 def _new(stored: Stored, part_id: str | None, role: str, words: Segments, *, is_own: bool) -> New:
