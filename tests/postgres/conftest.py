@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import ExitStack
 
 import pytest
 
 import palaver
 
+from .. import memory
 from .server import Given, Server, connect_given
 from .shared import Shared, borrowed, folder_of_this_run
 
@@ -21,7 +23,9 @@ def server() -> Iterator[Shared | Given]:
     if given:
         yield given
         return
-    with borrowed(folder_of_this_run()) as shared:
+    with ExitStack() as used:
+        with memory.off_disk():  # a disk is slow to make the files of so many databases, and others use it as well
+            shared = used.enter_context(borrowed(folder_of_this_run()))
         yield shared
 
 
