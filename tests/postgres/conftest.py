@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
-from contextlib import ExitStack
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
@@ -75,6 +75,13 @@ def dsn(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def ready(server: Shared | Given) -> Iterator[str]:
     """A database with an empty store in it, for a test that is not about making one."""
+    with database_of_its_own(server) as made:
+        yield made
+
+
+@contextmanager
+def database_of_its_own(server: Shared | Given) -> Iterator[str]:
+    """The same for several tests that only look."""
     if isinstance(server, Given):
         made = server.create_database()
     else:
