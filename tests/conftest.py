@@ -70,6 +70,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(5_000, 10, 10)  # a tenth of the work was to look for garbage after every 700 objects
 
 
 @pytest.hookimpl(wrapper=True)

@@ -26,7 +26,7 @@ from .support_writers import CREW
 
 OVERTAKEN = 60  # commits of others between asking and being served, for each process; without the queue: hundreds
 MB = 1 << 20
-SECONDS = pytest.mark.parametrize("seconds", [0.8, pytest.param(2.0, marks=pytest.mark.long)])
+SECONDS = pytest.mark.parametrize("seconds", [0.4, pytest.param(2.0, marks=pytest.mark.long)])
 
 
 def texts(path: str, session_id: str) -> list[str]:
