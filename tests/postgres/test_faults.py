@@ -845,7 +845,7 @@ MANY = [*["cut"] * 7, *["lose"] * 7, *["stall"] * 4, *["kill"] * 3, *["crash"] *
 @pytest.mark.parametrize(
     ("names", "seconds"),
     [
-        pytest.param(SOME, 1.5, id="some"),
+        pytest.param(SOME, 0.8, id="some"),
         pytest.param(SOME, 3.0, id="some at their pace", marks=pytest.mark.long),
         pytest.param(MANY, 10.0, id="many", marks=pytest.mark.long),
         pytest.param([*["cut"] * 4, *["lose"] * 4, "stall"], 2.0, id="only the line", marks=pytest.mark.long),
