@@ -54,6 +54,13 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
         items[:] = kept
 
 
+def pytest_make_parametrize_id(val: object, argname: str) -> str | None:
+    """A megabyte that a test is given is not also its name, which every process of a run is told again and again."""
+    if isinstance(val, str | bytes) and len(val) > 500:
+        return f"{argname} of {len(val)}"
+    return None
+
+
 def pytest_collection() -> None:
     """Thousands of tests are there for good: whoever collects garbage need not look at them again and again."""
     gc.disable()
@@ -63,6 +70,7 @@ def pytest_collection_finish() -> None:
     gc.enable()
     gc.collect()
     gc.freeze()
+    gc.set_threshold(5_000, 10, 10)  # a tenth of the work was to look for garbage after every 700 objects
 
 
 @pytest.hookimpl(wrapper=True)

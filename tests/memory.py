@@ -45,12 +45,30 @@ def move_out() -> None:
 @contextmanager
 def on_disk() -> Iterator[None]:
     """Temporary files are in the ordinary place."""
+    with _in(os.environ.get(DISK, tempfile.gettempdir())):
+        yield
+
+
+@contextmanager
+def off_disk() -> Iterator[None]:
+    """They are where most tests have them, also inside a test about the disk: for what outlives it."""
+    with _in(_left[0] if _left else tempfile.gettempdir()):
+        yield
+
+
+_left: list[str] = []  # where they were, outermost first
+
+
+@contextmanager
+def _in(folder: str) -> Iterator[None]:
     before = tempfile.gettempdir()
-    _use(os.environ.get(DISK, before))
+    _left.append(before)
+    _use(folder)
     try:
         yield
     finally:
         _use(before)
+        _left.pop()
 
 
 def _use(folder: str) -> None:

@@ -44,7 +44,8 @@ def test_more_followers_than_threads_do_not_keep_a_writer_waiting(path: str) -> 
     async def follow() -> None:
         async with await aio.open(path) as store:
             session = await store.sessions.create("coder")
-            followers = [asyncio.ensure_future(collect(session, 3)) for _ in range(70)]
+            start = await session.cursor()  # for one that gets to run only after the turn has begun
+            followers = [asyncio.ensure_future(collect(session, 3, start)) for _ in range(70)]
             await asyncio.sleep(0.05)
             async with await session.turn("hi") as turn:
                 for chunk in words(10):

@@ -69,7 +69,10 @@ def small_batches(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(grafts_source, "TURNS", 3)
 
 
-@pytest.mark.parametrize("seed", range(SEED, SEED + 6))
+SEEDS = [SEED, SEED + 1, *(pytest.param(seed, marks=pytest.mark.long) for seed in range(SEED + 2, SEED + 6))]
+
+
+@pytest.mark.parametrize("seed", SEEDS)
 def test_promise_171_the_store_reads_as_the_source_after_everything_that_happens_to_it(
     store: palaver.Store, seed: int
 ) -> None:

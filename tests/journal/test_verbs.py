@@ -116,8 +116,20 @@ def test_promise_148_every_event_is_kept(lived: str) -> None:
     assert len(before[0]) > 1000
 
 
-@pytest.mark.parametrize("ends", ["completed", "aborted"])
-@pytest.mark.parametrize("form", [dict, str, bytes])
+ENDS = ("completed", "aborted")
+
+
+@pytest.mark.parametrize(
+    ("form", "ends"),
+    [
+        (dict, "completed"),
+        (bytes, "aborted"),
+        *(
+            pytest.param(*given, marks=pytest.mark.long)
+            for given in itertools.product((dict, str, bytes), ("completed", "aborted"))
+        ),
+    ],
+)
 def test_promise_148_parts_too_large_to_be_held_are_journaled_from_their_rows(
     ends: str, form: type, kept: palaver.Store
 ) -> None:

@@ -54,7 +54,8 @@ context: kept turns | context: a summary of everything | context: a pruned outpu
 """
 
 ROOT = Path(__file__).parents[2]
-EXAMPLES = 30
+EXAMPLES = 20
+FIRST = 1  # a seed that comes across almost everything in that many
 LONG = 300
 
 
@@ -70,10 +71,10 @@ def one_run() -> None:
     """One run for all of it; what it missed is looked for in a few short ones more."""
     REACHED.clear()
     CONTEXTS.clear()
-    run(EXAMPLES, shrink=False)
-    for seed in range(1, 11):
+    run(EXAMPLES, seed=FIRST, shrink=False)
+    for seed in range(FIRST + 1, FIRST + 21):
         if missed():
-            run(EXAMPLES // 5, seed=seed, shrink=False)
+            run(EXAMPLES // 4, seed=seed, shrink=False)
     assert missed() == []
     the_sdk_takes_all_of(CONTEXTS)
 

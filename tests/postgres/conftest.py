@@ -4,11 +4,13 @@ from __future__ import annotations
 
 import itertools
 from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 
 import pytest
 
 import palaver
 
+from .. import memory
 from .server import Given, Server, connect_given
 from .shared import Shared, borrowed, folder_of_this_run
 
@@ -21,7 +23,9 @@ def server() -> Iterator[Shared | Given]:
     if given:
         yield given
         return
-    with borrowed(folder_of_this_run()) as shared:
+    with ExitStack() as used:
+        with memory.off_disk():  # a disk is slow to make the files of so many databases, and others use it as well
+            shared = used.enter_context(borrowed(folder_of_this_run()))
         yield shared
 
 
@@ -71,6 +75,13 @@ def dsn(request: pytest.FixtureRequest) -> Iterator[str]:
 @pytest.fixture
 def ready(server: Shared | Given) -> Iterator[str]:
     """A database with an empty store in it, for a test that is not about making one."""
+    with database_of_its_own(server) as made:
+        yield made
+
+
+@contextmanager
+def database_of_its_own(server: Shared | Given) -> Iterator[str]:
+    """The same for several tests that only look."""
     if isinstance(server, Given):
         made = server.create_database()
     else:

@@ -26,6 +26,7 @@ from .steps import VERBS, Player, Step
 
 SEED = 20_250_101
 RUNS, LEAST, LONG, STEPS = 30, 6, 300, 50
+SOONEST = [SEED + number for number in (109, 114, 83, 42, 74, 18)]  # these few together come across everything
 REFUSED = """
 HeadConflict TurnSealed TurnWaiting TurnNotFound MessageNotFound SessionNotFound SessionArchived SessionDeleted ChunkGap
 ChunkError AliasTaken BadValue Refused NothingToUndo UsageConflict QueueConflict MessageCancelled MessageFired NotOnPath
@@ -102,11 +103,11 @@ def told(where: str, here: str, there: str) -> None:
 
 def test_three_engines_tell_the_same_at_every_step_and_end_with_the_same_rows(database: str, tmp_path: Path) -> None:
     seed, reached = first_seed(SEED), Counter[str]()
-    for number in range(RUNS):
+    is_usual = "PALAVER_SEED" not in os.environ  # another seed may come across less
+    for number, each in enumerate([*(SOONEST if is_usual else []), *range(seed, seed + RUNS)]):
         if number < LEAST or missed(reached):
-            reached += run(database, tmp_path, seed + number)
-    if "PALAVER_SEED" not in os.environ:  # another seed may come across less
-        assert missed(reached) == []
+            reached += run(database, tmp_path, each)
+    assert not is_usual or missed(reached) == []
 
 
 def missed(reached: Counter[str]) -> list[str]:

@@ -627,7 +627,7 @@ def test_a_commit_that_waits_for_a_standby_when_the_line_is_cut_is_reported_as_d
 ) -> None:
     session.commit("before")
     with commits_wait(database) as release, beside(lambda: session.commit("said")) as result:
-        assert soon(lambda: commits_that_wait(database) == 1)
+        assert soon(lambda: commits_that_wait(database) >= 1)  # its own; maintenance may wait beside it
         line.cut()
         time.sleep(0.3)
         release()
@@ -653,7 +653,7 @@ def test_a_commit_that_a_standby_is_slow_to_confirm_is_not_hurried(database: str
     with palaver.open(database, timeout=0.5) as store:
         session = store.sessions.create()
         with commits_wait(database) as release, beside(lambda: session.commit("said")) as result:
-            assert soon(lambda: commits_that_wait(database) == 1)
+            assert soon(lambda: commits_that_wait(database) >= 1)
             time.sleep(1.0)
             assert result == []
             release()
@@ -845,7 +845,7 @@ MANY = [*["cut"] * 7, *["lose"] * 7, *["stall"] * 4, *["kill"] * 3, *["crash"] *
 @pytest.mark.parametrize(
     ("names", "seconds"),
     [
-        pytest.param(SOME, 1.5, id="some"),
+        pytest.param(SOME, 0.8, id="some"),
         pytest.param(SOME, 3.0, id="some at their pace", marks=pytest.mark.long),
         pytest.param(MANY, 10.0, id="many", marks=pytest.mark.long),
         pytest.param([*["cut"] * 4, *["lose"] * 4, "stall"], 2.0, id="only the line", marks=pytest.mark.long),

@@ -152,7 +152,7 @@ def stored(dsn: str, space: str) -> list[str]:
         )
 
 
-@pytest.mark.parametrize("rounds", [ROUNDS, pytest.param(12, marks=pytest.mark.long)])
+@pytest.mark.parametrize("rounds", [2, pytest.param(12, marks=pytest.mark.long)])
 def test_twenty_clients_behind_a_pooler_each_see_and_fill_their_own_space(
     pooler: Pooler, dsn: str, rounds: int
 ) -> None:

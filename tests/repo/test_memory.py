@@ -50,6 +50,9 @@ def test_files_move_into_memory_and_out_again(place: Path) -> None:
     assert Path(tempfile.gettempdir()).parent == place == Path(os.environ["TMPDIR"]).parent
     with memory.on_disk():
         assert tempfile.gettempdir() == before == os.environ["TMPDIR"]
+        with memory.off_disk():
+            assert Path(tempfile.gettempdir()).parent == place == Path(os.environ["TMPDIR"]).parent
+        assert tempfile.gettempdir() == before
     assert Path(tempfile.gettempdir()).parent == place
     memory.move_out()
     assert tempfile.gettempdir() == before and list(place.iterdir()) == []

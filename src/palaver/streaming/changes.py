@@ -21,7 +21,7 @@ from ..core.verbs import late_result, mid_turn
 from ..core.verbs.compaction import Compaction
 from ..db.engine import Tx
 from ..db.queries import Q
-from ..errors import HeadConflict, TurnSealed, UsageConflict
+from ..errors import ChunkError, HeadConflict, TurnSealed, UsageConflict
 from ..model import SEALED, Usage
 from .recorder import Recorder
 
@@ -94,7 +94,12 @@ def resolve(recorder: Recorder, data: dict[str, Any]) -> None:
 
 def _resolve(recorder: Recorder, data: dict[str, Any]) -> None:
     turn = recorder.state
-    index = turn.fold.resolve(**data)
+    try:
+        index = turn.fold.resolve(**data)
+    except ChunkError:
+        with recorder.writing() as (tx, writer):  # where another has sealed it, there is nothing to refuse: it is late
+            writer.renumber(tx)
+        raise
     with recorder.writing(hard=True) as (tx, writer):
         writer.renumber(tx)
         writer.event(tx, "resolve", data)

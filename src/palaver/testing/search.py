@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 import pytest
 
 from palaver import BadValue, Hit, Session, Store
@@ -22,9 +24,13 @@ def found(store: Store, query: str, **options: bool | str) -> list[str]:
 
 
 def talk(store: Store, *said: str, agent: str = "guide") -> Session:
+    """Over when its last millisecond is, which may still be to come: two messages of a session never have the same. So
+    the next talk is newer."""
     session = store.sessions.create(agent)
     for words in said:
         session.commit(words)
+    while time.time_ns() // 1_000_000 <= (session.info.last_message_at or 0):
+        time.sleep(0.0005)
     return session
 
 

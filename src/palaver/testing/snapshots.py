@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import threading
+import time
 from collections.abc import Callable
 
 import palaver
@@ -61,6 +62,7 @@ class Snapshots(Group):
         def read() -> None:
             while not done.is_set():
                 seen.append(texts(reader))
+                time.sleep(0)  # as below
 
         thread = threading.Thread(target=read)
         thread.start()
@@ -84,6 +86,7 @@ class Snapshots(Group):
         def read() -> None:
             while not done.is_set():
                 seen.append(texts(reader)[1])
+                time.sleep(0)  # in memory both need one lock: who reads on and on would hardly let the writer in
 
         thread = threading.Thread(target=read)
         thread.start()

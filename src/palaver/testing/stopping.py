@@ -95,3 +95,13 @@ class Stopping(Group):
         with pytest.raises(palaver.TurnSealed) as late:
             turn.resolve("c-1", output="found")
         assert late.value.late is not None
+
+    def test_a_late_result_of_a_call_that_was_denied_is_kept_too(self, session: Session) -> None:
+        """The turn was sealed behind the back of who holds it."""
+        turn = session.turn("Look.")
+        turn.tool("look", id="c-1").ask()
+        turn.resolve("c-1", approved=False)
+        session.stop()
+        with pytest.raises(palaver.TurnSealed) as late:
+            turn.resolve("c-1", output="found")
+        assert late.value.late is not None
