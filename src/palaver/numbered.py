@@ -7,12 +7,14 @@ message there are rows beside the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
 from .core import verbs
-from .core.numbered import reading, tally, writing
+from .core.numbered import finding, reading, tally, writing
+from .core.numbered.finding import FoundMessage as FoundMessage
+from .core.numbered.finding import FoundRow as FoundRow
 from .core.numbered.reading import FIRST as FIRST
 from .core.numbered.reading import NumberedRow as NumberedRow
 from .core.numbered.reading import Spot as Spot
@@ -24,12 +26,12 @@ from .core.read import sessions as read_sessions
 from .core.runtime import Runtime
 from .core.session_facts import Facts
 from .db.engine import Tx
-from .errors import MessageNotFound, NotOnPath
 from .session import Session
 from .store import Store
 
 Reply = Callable[[dict[str, Any]], tuple[Any, Mapping[str, Any] | None]]
 _PAGE = 50  # sessions that are read at once
+_MOST_FOUND = 1_000  # rows of a page of a search
 
 
 class Told(NamedTuple):
@@ -91,23 +93,29 @@ class NumberedRows:
         Session(self.store, session_id)._write(writing.number, self._spots)
         return [row for row in self._read(session_id) if row.number is not None]  # what came since has none yet
 
-    def around(self, session_id: str, message_id: str) -> list[NumberedRow]:
-        """The rows of a message and of those beside it; none, if the message is not in the transcript any more."""
-        found = self._around(session_id, message_id)
-        if all(row.number is not None for row in found):
-            return found
-        numbers = {row.ref: row.number for row in self.read(session_id)}
-        return [row._replace(number=numbers.get(row.ref)) for row in found]
+    def search(
+        self, typed: str, limit: int, *, sources: Sequence[str] | None, without: Sequence[str], roles: Sequence[str]
+    ) -> list[FoundRow]:
+        """The best so many rows, in sessions of these sources and not of those, of these roles. One that has no number
+        yet gets one; where nothing may be written, its place in the answer, as a negative number."""
+        query = finding.asked(typed, sources=sources, without=without, roles=roles)
+        found: list[FoundRow] = []
+        cursor, is_first = None, True
+        while len(found) < limit and (is_first or cursor is not None):
+            with self.store.db.read() as tx:
+                size = min(limit - len(found), _MOST_FOUND)
+                page = finding.page(tx, query, size, cursor, self.store._index_checks())
+            found, cursor, is_first = [*found, *page.rows], page.next, False
+            if page.is_behind and not self.store.readonly:
+                self.store._sealed()
+        return self._with_numbers(found)
 
-    def _around(self, session_id: str, message_id: str) -> list[NumberedRow]:
-        session = Session(self.store, session_id)
-        try:
-            before = session.transcript(before=message_id, limit=1)
-            after = session.transcript(after=before[-1].id if before else "", limit=2)
-        except (MessageNotFound, NotOnPath):
-            return []
-        with self.store.db.read() as tx:
-            return [row for each in [*before, *after] for row in reading.of_message(tx, each, self._spots)]
+    def _with_numbers(self, found: list[FoundRow]) -> list[FoundRow]:
+        without = dict.fromkeys(row.session_id for row in found if row.number is None)
+        known: dict[tuple[str, int | None], NumberedRow] = {}
+        for session_id in without if not self.store.readonly else ():
+            known |= {(row.message.id, row.result_place): row for row in self.read(session_id)}
+        return [_with_number(row, place, known) for place, row in enumerate(found, 1)]
 
     def _read(self, session_id: str) -> list[NumberedRow]:
         with self.store.db.read() as tx:
@@ -201,6 +209,13 @@ class NumberedRows:
         """What was counted so, by session; those of which nothing was told are not in it."""
         with self.store.db.read() as tx:
             return tally.sums(tx, session_ids, self._source)
+
+
+def _with_number(row: FoundRow, place: int, numbers: dict[tuple[str, int | None], NumberedRow]) -> FoundRow:
+    known = numbers.get((row.message.id, row.place)) if row.number is None else None
+    if known is not None:
+        return row._replace(number=known.number, stamp=known.stamp)
+    return row if row.number is not None else row._replace(number=-place)
 
 
 def _of_name(tx: Tx, runtime: Runtime, name: str, verb: Any, *given: Any, **more: Any) -> Any:

@@ -205,16 +205,22 @@ class Store:
         like role: agent: tool: file: before: after: session: is:error has:file. The best first, or order="newest".
         `per_session`: the best hit of each session; `archived`: also in archived sessions; `hidden`: also what was
         rewound, waits in a queue or is a stray. What was deleted is never found."""
-        from .core.search import finding, sums
+        from .core.search import finding
 
-        self._checks = self._checks or sums.Checks()
         flags = {"per_session": per_session, "archived": archived, "hidden": hidden}
         wanted = finding.Wanted.of(query, order, limit, **flags)
         with self.db.read() as tx:
-            found = finding.page(tx, wanted, arguments.text_or_none("after", after), self._checks)
+            found = finding.page(tx, wanted, arguments.text_or_none("after", after), self._index_checks())
         if found.indexed_through is not None and not self.readonly:
             self._sealed()
         return found
+
+    def _index_checks(self) -> Checks:
+        """What was looked at of the index since it was opened, whoever searches."""
+        from .core.search import sums
+
+        self._checks = self._checks or sums.Checks()
+        return self._checks
 
     # ------------------------------------------------------------ history from elsewhere
 

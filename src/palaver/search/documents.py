@@ -85,6 +85,12 @@ def own_text(part: Part) -> str:
     return ""
 
 
+def spoken_text(parts: Sequence[tuple[str | None, Any]]) -> str:
+    """A message's own text without a title, and without what was thought."""
+    said = (part for _, part in parts if isinstance(part, Mapping) and part.get("type") != "reasoning")
+    return "\n".join(filter(None, map(own_text, said)))[:LONGEST]
+
+
 def result(part: Part) -> str | None:
     """What a tool gave back; None: it is no call, or it has not ended."""
     state = part.get("state")

@@ -82,3 +82,15 @@ def _positive(node: Node | None, wanted: bool) -> Iterator[Term]:
 
 def has_not(node: Node | None) -> bool:
     return isinstance(node, Not) or (isinstance(node, And | Or) and any(map(has_not, node.parts)))
+
+
+def without_not(node: Node | None) -> Node | None:
+    """What must be there at least: all that a query excludes is left out of it."""
+    if isinstance(node, Not):
+        return None
+    if not isinstance(node, And | Or):
+        return node
+    parts = [part for each in node.parts if (part := without_not(each)) is not None]
+    if isinstance(node, Or) and len(parts) < len(node.parts):  # what is excluded there may be anything
+        return None
+    return type(node)(tuple(parts)) if len(parts) > 1 else next(iter(parts), None)

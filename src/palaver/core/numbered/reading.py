@@ -6,11 +6,11 @@ import itertools
 from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
-from ...base import exact_json
 from ...db.engine import Tx
 from .. import damage, rows
 from ..read import sessions, transcript
 from ..read.transcript import Message
+from ..search.keys import as_keys
 from . import records
 from .records import NumberRow, SummaryRow
 
@@ -42,6 +42,11 @@ class NumberedRow(NamedTuple):
             return self.message.id
         part_id = self.message.part_ids[self.spot.place]
         return part_id if self.spot.is_result else f"{part_id}/step"
+
+    @property
+    def result_place(self) -> int | None:
+        """Of a result, the place of its part."""
+        return self.spot.place if self.spot.is_result else None
 
 
 def of_session(tx: Tx, session_id: str, spots: Spots) -> list[NumberedRow]:
@@ -125,7 +130,7 @@ def listed(tx: Tx, *, source: str | None, roots: bool, size: int) -> Iterator[Su
 
 def first_words(tx: Tx, session_ids: list[str]) -> dict[str, str]:
     """What the user said first in sessions, as it was said."""
-    found = records.first_said.all(tx, ids=exact_json.dump(session_ids))
+    found = records.first_said.all(tx, ids=as_keys(session_ids))
     parts = {row.session_id: damage.parsed(row.data_json) for row in found if row.data_json is not None}
     texts = {name: part.get("text") for name, part in parts.items() if isinstance(part, dict)}
     return {name: text for name, text in texts.items() if isinstance(text, str)}

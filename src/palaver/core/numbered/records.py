@@ -90,6 +90,7 @@ class SaidRow(Row):
 
 
 number_of = Select("number_of", NumberRow)
+numbers_of = Select("numbers_of", NumberedRefRow)
 numbers_at_home = Select("numbers_at_home", NumberedRefRow)
 summary_of = Select("summary_of", SummaryRow)
 summaries = Select("summaries", SummaryRow)

@@ -21,12 +21,14 @@ from ...db.engine import Tx
 from ...errors import BadValue
 from ...model import Hit, SearchPage
 from ...search.characters import fold
+from ...search.documents import Document, spoken_text
 from ...search.match import Text, matches
 from ...search.query import parse
-from ...search.tree import Filter, Query, has_not
+from ...search.tree import Filter, Query, has_not, without_not
 from . import cursors, documents, engines, suggestions, tail
 from .ahead import Ahead
 from .cursors import Cursor
+from .documents import Stored
 from .engines import Newest
 from .fields import Candidate, Fields
 from .hits import Shown
@@ -59,6 +61,8 @@ class Wanted(NamedTuple):
     per_session: bool
     archived: bool
     hidden: bool
+    query: Query | None = None  # None: what was typed says it
+    plain: bool = False  # neither titles nor what was thought count
 
     @classmethod
     def of(cls, typed: Any, order: Any, limit: Any, *, per_session: Any, archived: Any, hidden: Any) -> Wanted:
@@ -84,22 +88,44 @@ class _Found(NamedTuple):
     after: Cursor
 
 
+class Looked(NamedTuple):
+    """The candidates of a page, the cursor behind them, and all that was read for them."""
+
+    found: list[Candidate]
+    following: str | None
+    search: _Search
+
+
 def page(tx: Tx, wanted: Wanted, after: str | None, checks: Checks) -> SearchPage:
-    query = parse(wanted.typed, now=wanted.now)
-    start = None if after is None else cursors.decode(after, wanted.asked())
-    if query.tree is None and not query.filters:
+    query = asked_for(wanted)
+    looked = look(tx, wanted, after, checks)
+    if looked is None:
         return SearchPage([], cut=query.cut)
-    engines.refuse_damaged(tx, checks)
-    search = _Search(tx, wanted, query, start)
-    if search.names_nobody:
-        return SearchPage([], cut=query.cut)
-    found = search.take(wanted.limit + 1)
-    following = cursors.encode(search.after(found[: wanted.limit])) if len(found) > wanted.limit else None
-    hits: list[Hit] = Shown(tx, query.tree, search.ahead).hits([each.one for each in found[: wanted.limit]])
+    search = looked.search
+    hits: list[Hit] = Shown(tx, query.tree, search.ahead).hits(looked.found)
     finds = partial(_finds, tx, wanted, search.tail)
     meant = None if hits or after else suggestions.suggestion(tx, query.tree, wanted.typed, search.tail, finds)
     told = {"moved": search.has_moved, "cut": query.cut}
-    return SearchPage(hits, following, indexed_through=search.tail.through, suggestion=meant, **told)
+    return SearchPage(hits, looked.following, indexed_through=search.tail.through, suggestion=meant, **told)
+
+
+def asked_for(wanted: Wanted) -> Query:
+    return parse(wanted.typed, now=wanted.now) if wanted.query is None else wanted.query
+
+
+def look(tx: Tx, wanted: Wanted, after: str | None, checks: Checks) -> Looked | None:
+    """None: nothing is asked for, or of nobody."""
+    query = asked_for(wanted)
+    start = None if after is None else cursors.decode(after, wanted.asked())
+    if query.tree is None and not query.filters:
+        return None
+    engines.refuse_damaged(tx, checks)
+    search = _Search(tx, wanted, query, start)
+    if search.names_nobody:
+        return None
+    found = search.take(wanted.limit + 1)
+    following = cursors.encode(search.after(found[: wanted.limit])) if len(found) > wanted.limit else None
+    return Looked([each.one for each in found[: wanted.limit]], following, search)
 
 
 def _finds(tx: Tx, wanted: Wanted, tail: Tail, typed: str) -> bool:
@@ -114,7 +140,7 @@ class _Search:
         self.tail = known or Tail(tx, self._state)
         self._has_met_tail = False
         self._below = _TOP
-        self._engine = engines.of(tx, query.tree)
+        self._engine = engines.of(tx, without_not(query.tree) if wanted.plain else query.tree)
         self._excludes = has_not(query.tree)
         self.ahead = Ahead(tx)
         self._fields = Fields(tx)
@@ -204,7 +230,7 @@ class _Search:
             if below is not None and (stored.at, stored.id, document.key) >= below:
                 continue
             seen = self._sight.of(stored.id, stored.session_id, stored.metadata)
-            one = Candidate(stored, document, seen) if seen else None
+            one = self._candidate(stored, document, seen) if seen else None
             if one and self._fields.has_all(one, self._filters) and self._is_match(one):
                 yield one
 
@@ -241,10 +267,20 @@ class _Search:
             mine = [document for document in stored.documents if document.part_id == row.part_id]
             if not mine:
                 self._doubts.settle(row.number)
-            yield from (one for document in mine if self._fits(one := Candidate(stored, document, seen)))
+            yield from (one for document in mine if self._fits(one := self._candidate(stored, document, seen)))
+
+    def _candidate(self, stored: Stored, document: Document, seen: Seen) -> Candidate:
+        if self._wanted.plain and document.place < 0:
+            document = document._replace(text=spoken_text(stored.parts), title=0)
+        return Candidate(stored, document, seen)
 
     def _fits(self, one: Candidate) -> bool:
-        is_sure = self._engine.exact and not one.is_untitled and not (one.document.title and self._excludes)
+        is_sure = (
+            self._engine.exact
+            and not self._wanted.plain
+            and not one.is_untitled
+            and not (one.document.title and self._excludes)
+        )
         return self._fields.has_all(one, self._filters) and (is_sure or self._is_match(one))
 
     def _may_have(self, row: DocumentRow | RankedRow) -> bool:

@@ -26,15 +26,19 @@ class Shown:
         self._texts: dict[str, str | None] = {}
 
     def hits(self, found: list[Candidate]) -> list[Hit]:
-        ahead = self._ahead
-        ahead.read_places(one.stored.id for one in found)
-        ahead.read_sources(one.seen.session.id for one in found)
+        self._ahead.read_sources(one.seen.session.id for one in found)
+        around = self.around(found)
+        return [self.hit(one, *map(self._text, pair)) for one, pair in zip(found, around, strict=True)]
+
+    def around(self, found: list[Candidate]) -> list[tuple[str | None, str | None]]:
+        """The ids of the messages before and after each, which are read then."""
+        self._ahead.read_places(one.stored.id for one in found)
         turns = [one.seen.turn for one in found if one.seen.turn is not None]
-        ahead.read_listed([each for turn in turns for each in (turn.turn_id, turn.parent_id)])
+        self._ahead.read_listed([each for turn in turns for each in (turn.turn_id, turn.parent_id)])
         self._read_following(turns)
         around = [self._around(one) for one in found]
         self._read_texts({name for pair in around for name in pair if name is not None})
-        return [self.hit(one, *map(self._text, pair)) for one, pair in zip(found, around, strict=True)]
+        return around
 
     def _read_following(self, turns: list[PlaceRow]) -> None:
         """The messages that came next, and where they stand: mostly they are what follows on the path, too."""

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import pairwise
 from typing import Any, NamedTuple
 
 from ...aisdk.parts import is_tool
 from ...base import exact_json
 from ...errors import BadValue
-from ...numbered import FIRST, NumberedRow, NumberedRows, Spot
+from ...numbered import FIRST, FoundMessage, FoundRow, NumberedRow, NumberedRows, Spot
 from ...session import StoredMessage
 from ...store import Store
 from . import rows
@@ -61,14 +61,16 @@ def _steps(parts: list[Part]) -> list[range]:
 
 
 def rows_in(message: StoredMessage) -> list[tuple[Spot, Row]]:
-    """The rows of a message: its steps, each with the results of its calls behind it. What is known of the message as a
-    whole is said with its last step."""
-    parts = [_opened(text) for text in message.parts]
-    steps = _steps(parts) if message.role == "assistant" else [range(len(parts))]
+    """The rows of a message: its steps, each with the results of its calls behind it."""
+    return rows_of(message.role, _metadata(message), [_opened(text) for text in message.parts])
+
+
+def rows_of(role: str, metadata: Mapping[str, Any], parts: list[Part]) -> list[tuple[Spot, Row]]:
+    """The same of what a message holds. What is known of the message as a whole is said with its last step."""
+    steps = _steps(parts) if role == "assistant" else [range(len(parts))]
     found: list[tuple[Spot, Row]] = []
     for step in steps:
-        about = _metadata(message) if step == steps[-1] else {}
-        row = rows.row_of(message.role, about, [parts[place] for place in step])
+        row = rows.row_of(role, metadata if step == steps[-1] else {}, [parts[place] for place in step])
         found.append((Spot(step.start, False) if step.start else FIRST, row))
         found += [(Spot(at, True), rows.result_row(parts[at])) for at in step if rows.has_result(parts[at])]
     return found
@@ -87,7 +89,7 @@ def _time(one: NumberedRow, row: Row) -> float:
     return when(row.pop("timestamp", None), one.stamp, one.message)
 
 
-def when(given: Any, stamp: float | None, message: StoredMessage) -> float:
+def when(given: Any, stamp: float | None, message: StoredMessage | FoundMessage) -> float:
     """When a row was written: as its file says, as it was noted beside its number, or as its message says."""
     if isinstance(given, float | int) and not isinstance(given, bool):
         return float(given)
@@ -148,6 +150,21 @@ def conversation_row(one: Said) -> Row:
             if row.get(name):
                 message[name] = _decoded(row[name], None)
     return message
+
+
+def found_row(one: FoundRow) -> tuple[Row, list[Row]]:
+    """A row that was found, and it with those beside it in the session."""
+    own = rows_of(one.message.role, one.message.metadata, one.message.parts)
+    spot = FIRST if one.place is None else Spot(one.place, True)
+    at = next((place for place, (each, _) in enumerate(own) if each == spot), 0)
+    before = [row for _, row in own[:at]] or (_of(one.before)[-1:] if one.before else [])
+    behind = [row for _, row in own[at + 1 :]] or (_of(one.after)[:1] if one.after else [])
+    _, row = own[at]
+    return row, [context_row(each) for each in [*before[-1:], row, *behind[:1]]]
+
+
+def _of(message: FoundMessage) -> list[Row]:
+    return [row for _, row in rows_of(message.role, message.metadata, message.parts)]
 
 
 def context_row(row: Row) -> Row:

@@ -15,6 +15,8 @@ _JOINED = re.compile(r"\b(\w+(?:[.-]\w+)+)\b")  # chat-send and P2.2 are one thi
 _AROUND = re.compile(r"^[-+*^(){}]+|[-^(){}]+$|(?<!\+)\+$")  # C++ stays
 _WORDS = re.compile(r'"[^"]*"|[^\s"]+')
 _HELD = re.compile(r"\x00(?P<place>\d+)\x00")
+_LONGEST = 40  # words of a snippet
+_BETWEEN_SPACES = re.compile(r"\S+")
 _CUT = re.compile("^…|…$")
 _CJK = re.compile("[\u3000-\u303f\u3040-\u30ff\u3400-\u4dbf\u4e00-\u9fff\uac00-\ud7af\U00020000-\U0002a6df]")
 
@@ -34,18 +36,7 @@ def contains_cjk(text: str) -> bool:
     return _CJK.search(text) is not None
 
 
-def searched(
-    query: str, sources: Sequence[str] | None, without: Sequence[str] | None, roles: Sequence[str] | None
-) -> str | None:
-    """The query as `store.search` takes it; None: nothing can be found."""
-    cleaned = _said(query)
-    if not cleaned or (sources is not None and not sources):
-        return None
-    asked = [f"({cleaned})", *_any_of("source", sources), *_any_of("role", roles)]
-    return " ".join([*asked, *(f"-source:{_quoted(each)}" for each in without or ())])
-
-
-def _said(query: str) -> str:
+def said(query: str) -> str:
     """Without what `store.search` would take for something else: operators that dangle, brackets and signs around a
     word, a minus before it, a colon in it."""
     found = [_bare(word) for word in _WORDS.findall(query.replace("\x00", " "))]
@@ -60,18 +51,24 @@ def _bare(word: str) -> str:
     return bare if bare.strip("*") else ""
 
 
-def _any_of(field: str, values: Sequence[str] | None) -> list[str]:
-    return [f"({' OR '.join(f'{field}:{_quoted(each)}' for each in values)})"] if values else []
-
-
-def _quoted(value: str) -> str:
-    return '"' + value.replace('"', " ") + '"'
-
-
 def marked(snippet: str, marks: Sequence[tuple[int, int]]) -> str:
-    """A snippet with Hermes' marks around what was looked for."""
-    text, end = "", 0
+    """At most forty words of a snippet, with Hermes' marks around what was looked for."""
+    start, end = _forty_words(snippet, marks)
+    text, at = "", start
     for begin, stop in marks:
-        text += f"{snippet[end:begin]}>>>{snippet[begin:stop]}<<<"
-        end = stop
-    return _CUT.sub("...", text + snippet[end:])
+        if start <= begin and stop <= end:
+            text += f"{snippet[at:begin]}>>>{snippet[begin:stop]}<<<"
+            at = stop
+    begins, ends = "..." if start else "", "..." if end < len(snippet) else ""
+    return begins + _CUT.sub("...", text + snippet[at:end]) + ends
+
+
+def _forty_words(snippet: str, marks: Sequence[tuple[int, int]]) -> tuple[int, int]:
+    """So many words from somewhat before the first mark on."""
+    words = [found.span() for found in _BETWEEN_SPACES.finditer(snippet)]
+    if len(words) <= _LONGEST:
+        return 0, len(snippet)
+    first = next((place for place, (_, stop) in enumerate(words) if marks and stop > marks[0][0]), 0)
+    chosen = words[max(0, min(first - _LONGEST // 2, len(words) - _LONGEST)) :][:_LONGEST]
+    (start, _), (_, end) = chosen[0], chosen[-1]
+    return (0 if chosen[0] == words[0] else start), (len(snippet) if chosen[-1] == words[-1] else end)

@@ -18,8 +18,7 @@ import palaver
 
 from ...base import arguments
 from ...errors import HeadConflict, SessionNotFound
-from ...model import Hit
-from ...numbered import SummaryRow, Told
+from ...numbered import FoundRow, SummaryRow, Told
 from ...session import Session
 from ...store import Store
 from . import message_rows, place, rows, search_text, session_rows, titles
@@ -29,7 +28,6 @@ from .rows import Row
 from .session_columns import AGENT, UNKNOWN
 
 _DAY = 86_400.0
-_MOST_HITS = 1_000  # of a page
 _LONGEST_CHAIN = 100  # of sessions that continue each other
 _COMPRESSION = "compression"
 _PREVIEW = 60  # characters
@@ -299,43 +297,13 @@ class SessionDB:
         offset: int = 0,
     ) -> list[Row]:
         """Find rows by their words: all of them, "phrases", OR, NOT, prefix*."""
-        asked = search_text.searched(query or "", source_filter, exclude_sources, role_filter)
-        hits = [] if asked is None else self._hits(asked, offset + limit)[offset:]
-        return [row for row in map(self._found, hits) if row is not None]
-
-    def _hits(self, asked: str, count: int) -> list[Hit]:
-        found: list[Hit] = []
-        cursor = None
-        while len(found) < count:
-            page = self.store.search(asked, limit=min(count - len(found), _MOST_HITS), after=cursor, archived=True)
-            found += page.hits
-            cursor = page.next
-            if cursor is None:
-                break
-        return found
-
-    def _found(self, hit: Hit) -> Row | None:
-        """A row that was found, with those around it. None: it is gone by now."""
-        around = self._rows.around(hit.session_id, hit.message_id)
-        at = next((place for place, row in enumerate(around) if row.ref == (hit.part_id or hit.message_id)), None)
-        session = None if at is None else self._rows.summary(hit.session_id)
-        if at is None or session is None:
-            return None
-        told = list(message_rows.said(around))
-        start, one = max(at - 1, 0), told[at]
-        shown = session_rows.brief(session)
-        return {
-            "id": one.number,
-            "session_id": shown["id"],
-            "role": one.row["role"],
-            "snippet": search_text.marked(hit.snippet, hit.marks),
-            "timestamp": one.at,
-            "tool_name": one.row.get("tool_name"),
-            "source": shown["source"],
-            "model": shown["model"],
-            "session_started": shown["started_at"],
-            "context": [message_rows.context_row(each.row) for each in told[start : at + 2]],
-        }
+        asked = search_text.said(query or "")
+        if not asked or limit <= 0 or (source_filter is not None and not source_filter):
+            return []
+        about: dict[str, Any] = {"sources": source_filter, "without": exclude_sources or (), "roles": role_filter or ()}
+        found = self._rows.search(asked, offset + limit, **about)[offset:]
+        sessions = {each: self._rows.summary(each) for each in dict.fromkeys(one.session_id for one in found)}
+        return [_hit(one, session) for one in found if (session := sessions[one.session_id]) is not None]
 
     # ------------------------------------------------------------ lists
 
@@ -445,6 +413,23 @@ class SessionDB:
         found = self._listed(source, None, False, -1, 0)
         old = [row for row in found if row.ended_at is not None and row.created_at / 1000 < before]
         return sum(self.delete_session(session_rows.name_of(row)) for row in old)
+
+
+def _hit(one: FoundRow, session: SummaryRow) -> Row:
+    row, context = message_rows.found_row(one)
+    shown = session_rows.brief(session)
+    return {
+        "id": one.number,
+        "session_id": shown["id"],
+        "role": row["role"],
+        "snippet": search_text.marked(one.snippet.text, one.snippet.marks),
+        "timestamp": message_rows.when(row.get("timestamp"), one.stamp, one.message),
+        "tool_name": row.get("tool_name"),
+        "source": shown["source"],
+        "model": shown["model"],
+        "session_started": shown["started_at"],
+        "context": context,
+    }
 
 
 def _preview(first: str | None) -> str:

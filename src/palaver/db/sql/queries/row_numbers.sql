@@ -7,6 +7,10 @@ INSERT INTO row_numbers (ref, stamp) VALUES (:ref, :stamp) RETURNING number;
 -- name: number_of
 SELECT number, stamp FROM row_numbers WHERE ref = :ref;
 
+-- name: numbers_of
+-- Of several at once: the keys of a JSON object.
+SELECT n.ref, n.number, n.stamp FROM json_each(json(:ids)) i JOIN row_numbers n ON n.ref = i.key;
+
 -- name: numbers_at_home
 -- Of the rows that were first written in a session.
 SELECT n.ref, n.number, n.stamp FROM chat_messages m JOIN row_numbers n ON n.ref = m.id WHERE m.session_id = :session
@@ -130,36 +134,25 @@ SELECT h.session_id, h.title, s.created_at FROM heads h JOIN chat_sessions s ON 
 -- name: drop_client_id
 DELETE FROM foreign_ids WHERE origin = 'client' AND scope = 'session' AND foreign_id = :name;
 
--- snippet: sums_of_usage
+-- name: usage_by_source
+-- What a dialect was told of the usage of several sessions: the keys of a JSON object.
 SELECT u.session_id, CAST(sum(u.input) AS INTEGER) AS input, CAST(sum(u.output) AS INTEGER) AS output,
        CAST(sum(u.reasoning) AS INTEGER) AS reasoning, CAST(sum(u.cache_read) AS INTEGER) AS cache_read,
        CAST(sum(u.cache_write) AS INTEGER) AS cache_write, sum(u.cost_reported) AS reported,
        sum(u.cost_computed) AS computed
+  FROM json_each(json(:ids)) i JOIN usage u ON u.session_id = i.key
+ WHERE u.source = :source GROUP BY u.session_id;
 
--- snippet: said_first
--- The text that the user said first in a session.
-i.value AS session_id, (
+-- name: first_said
+-- The text that the user said first in several sessions.
+SELECT i.key AS session_id, (
     SELECT p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
-     WHERE m.session_id = i.value AND m.role = 'user' AND p.type = 'text' AND m.metadata_json NOT LIKE '%"hidden_at":%'
+     WHERE m.session_id = i.key AND m.role = 'user' AND p.type = 'text' AND m.metadata_json NOT LIKE '%"hidden_at":%'
        AND m.metadata_json NOT LIKE '%"hermes":{"content":null%'
        AND EXISTS (SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id
                     WHERE e.ref = m.id AND e.kind = 'message' AND t.base_revision >= 0)
      ORDER BY m.created_at, m.id, p."index" LIMIT 1) AS data_json
-
--- name: usage_by_source
--- What a dialect was told of the usage of some sessions, whose ids are a JSON array.
--- sqlite:
-{sums_of_usage} FROM json_each(:ids) i JOIN usage u ON u.session_id = i.value
- WHERE u.source = :source GROUP BY u.session_id;
--- postgres:
-{sums_of_usage} FROM json_array_elements_text(CAST(:ids AS json)) i (value) JOIN usage u ON u.session_id = i.value
- WHERE u.source = :source GROUP BY u.session_id;
-
--- name: first_said
--- sqlite:
-SELECT {said_first} FROM json_each(:ids) i;
--- postgres:
-SELECT {said_first} FROM json_array_elements_text(CAST(:ids AS json)) i (value);
+  FROM json_each(json(:ids)) i;
 
 -- name: usage_of_source
 -- What a dialect was told of a session's usage.
