@@ -142,7 +142,8 @@ SELECT s.id, s.agent, s.workspace_root, s.archived_at, h.deleted_at, h.title, h.
   FROM {asked} JOIN chat_sessions s ON s.id = g.key LEFT JOIN heads h ON h.session_id = s.id;
 
 -- name: sources_of_sessions
-SELECT f.session_id, f.value FROM {asked} JOIN session_facts f ON f.session_id = g.key AND f.name = 'source';
+-- Session by session: all that have a source are many more.
+SELECT f.session_id, f.value FROM {asked} CROSS JOIN session_facts f WHERE f.session_id = g.key AND f.name = 'source';
 
 -- name: places_to_show
 -- The turns that list each message, the shallowest first.
