@@ -8,16 +8,16 @@ from __future__ import annotations
 import re
 
 from palaver.db.queries import Q
-from palaver.db.sqlite.filesystem import locate
-from palaver.db.sqlite.readonly import ReadOnlyDatabase
 
-from . import location
+from . import fast
 from .ui.listing import Listed, print_list
 from .ui.screen import Screen, say_aside
 
 TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` starts without it
 if TYPE_CHECKING:
     from typing import Any
+
+    from palaver.db.sqlite.readonly import ReadOnlyDatabase
 
 _VALUES = {"-s": "store", "--store": "store", "-n": "limit", "--limit": "limit", "--agent": "agent"}
 _FLAGS = {"-a": "archived", "--all": "archived", "--waiting": "waiting"}
@@ -27,15 +27,11 @@ _PLAIN_MODEL = re.compile(r'\{"provider_id":"[^"\\]*","model_id":"(?P<name>[^"\\
 
 def run(args: list[str]) -> int | None:
     """Answer a plain `ls`; None if it is anything else."""
-    if len(args) > 2 and args[0] in ("-s", "--store"):  # the option of the whole program
-        args = [args[2], *args[:2], *args[3:]]
-    wanted = _parse(args[1:]) if args[:1] == ["ls"] else None
-    if wanted is None:
+    wanted = fast.asked(args, "ls", _parse)
+    db = fast.opened(wanted["store"]) if wanted else None
+    if wanted is None or db is None:
         return None
-    path, _ = location.locate(wanted["store"])
-    if "://" in path:
-        return None
-    rows = _read(location.require(path), wanted)
+    rows = _read(db, wanted)
     limit = int(wanted["limit"])
     print_list(Screen(), [_listed(row) for row in rows[:limit]], more=len(rows) > limit)
     return 0
@@ -52,19 +48,13 @@ def _parse(words: list[str]) -> dict[str, Any] | None:
             wanted[_VALUES[word]] = value
         else:
             return None
-    return wanted if is_count(wanted["limit"], _MOST) else None
+    return wanted if fast.is_count(wanted["limit"], _MOST) else None
 
 
-def is_count(text: str, most: int) -> bool:
-    """Python refuses to read a number of thousands of digits, so they are counted first."""
-    return text.isascii() and text.isdigit() and len(text) <= len(str(most)) and 1 <= int(text) <= most
-
-
-def _read(path: str, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
+def _read(db: ReadOnlyDatabase, wanted: dict[str, Any]) -> list[tuple[Any, ...]]:
     query = Q.list_recent if wanted["agent"] is None else Q.list_by_agent
     given = {"agent": wanted["agent"], "workspace": None, "ended": 0, "idle_since": None}
     given |= {name: int(wanted[name]) for name in ("archived", "waiting")}
-    db = ReadOnlyDatabase(locate(path))
     for note in db.notes:
         say_aside(note, json=False)
     try:

@@ -9,12 +9,9 @@ from __future__ import annotations
 
 from palaver.core.read import sessions
 from palaver.core.search import finding, sums
-from palaver.db.sqlite.filesystem import locate
-from palaver.db.sqlite.readonly import ReadOnlyDatabase
 
-from . import location
+from . import fast
 from .exits import OK, PROBLEMS
-from .fast_ls import is_count
 from .ui.hits import MOST, Drawn, print_page
 from .ui.screen import Screen, say_aside
 
@@ -23,6 +20,7 @@ if TYPE_CHECKING:
     from typing import Any
 
     from palaver import SearchPage, SessionInfo
+    from palaver.db.sqlite.readonly import ReadOnlyDatabase
 
 _VALUES = {"-s": "store", "--store": "store", "-n": "limit", "--limit": "limit", "--after": "after"}
 _FLAGS = {
@@ -33,15 +31,10 @@ _FLAGS = {
 
 def run(args: list[str]) -> int | None:
     """Answer a plain `search`; None if it is anything else."""
-    if len(args) > 2 and args[0] in ("-s", "--store"):  # the option of the whole program
-        args = [args[2], *args[:2], *args[3:]]
-    wanted = _parse(args[1:]) if args[:1] == ["search"] else None
-    if wanted is None:
+    wanted = fast.asked(args, "search", _parse)
+    db = fast.opened(wanted.get("store")) if wanted else None
+    if wanted is None or db is None:
         return None
-    path, _ = location.locate(wanted.get("store"))
-    if "://" in path:
-        return None
-    db = ReadOnlyDatabase(locate(location.require(path)))
     try:
         page, infos = _look(db, wanted)
     finally:
@@ -71,7 +64,7 @@ def _parse(words: list[str]) -> dict[str, Any] | None:
         else:
             query.append(word)
     wanted["query"] = " ".join(query)
-    return wanted if wanted["query"].strip() and is_count(wanted["limit"], MOST) else None
+    return wanted if wanted["query"].strip() and fast.is_count(wanted["limit"], MOST) else None
 
 
 def _look(db: ReadOnlyDatabase, wanted: dict[str, Any]) -> tuple[SearchPage, dict[str, SessionInfo]]:

@@ -22,7 +22,8 @@ else:
         """What `NamedTuple` makes of fields, at a tenth of its price: every start of a program pays for them all."""
 
         def __new__(meta, name, bases, members):
-            fields = tuple(members.get("__annotations__", ()))
+            before = (field for base in bases for field in getattr(base, "_fields", ()))
+            fields = (*before, *members.get("__annotations__", ()))  # a row may begin with the columns of another
             getters = {field: _tuplegetter(place, "") for place, field in enumerate(fields)}
             return super().__new__(meta, name, bases, members | getters | {"_fields": fields, "__slots__": ()})
 

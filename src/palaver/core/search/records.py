@@ -50,27 +50,11 @@ class DocumentRow(Row):
     checksum: int
 
 
-class RankedRow(Row):
+class RankedRow(DocumentRow):
     score: float
-    number: int
-    message_id: str
-    part_id: str | None
-    role: str
-    at: int
-    newest: int
-    titled: str | None
-    checksum: int
 
 
-class DocumentBesideMessageRow(Row):
-    number: int
-    message_id: str
-    part_id: str | None
-    role: str
-    at: int
-    newest: int
-    titled: str | None
-    checksum: int
+class DocumentBesideMessageRow(DocumentRow):
     message: str | None
 
 

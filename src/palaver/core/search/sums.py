@@ -20,7 +20,7 @@ from ..rows import Select
 from . import records
 
 _PAGES, _ROWS = 7, 12  # so many bits of a number are inside of a piece
-_NEW, _AGAIN = 4 << 20, 1 << 20  # bytes that a search compares: of what it has not compared yet, and of all, in turn
+_NEW, _AGAIN = 4 << 20, 1 << 19  # bytes that a search compares: of what it has not compared yet, and of all, in turn
 _SMALL = 200  # bytes that take as long as a small row does
 _QUICK = "dtc"  # the kinds that it compares: without these it would find less
 

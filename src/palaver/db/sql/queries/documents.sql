@@ -312,7 +312,7 @@ SELECT {document} FROM documents d;
 -- name: ranked_words
 -- The best first; a lower score is better.
 -- sqlite:
-SELECT f.score, {document} FROM (
+SELECT {document}, f.score FROM (
     SELECT rowid AS number, rank AS score FROM document_words
      WHERE document_words MATCH :match AND (rank > :score OR (rank = :score AND rowid > :number))
      ORDER BY rank, rowid LIMIT :limit) f
@@ -353,7 +353,7 @@ SELECT DISTINCT number FROM document_words WHERE words @@ CAST(:wanted AS tsquer
 -- A rank has few digits; compared with all of them, it is the one that a cursor has.
 -- plan: free
 -- postgres:
-SELECT f.score, {document} FROM (
+SELECT {document}, f.score FROM (
     SELECT w.number, -max(CAST(ts_rank(w.words, CAST(:wanted AS tsquery)) AS DOUBLE PRECISION)) AS score
       FROM document_words w
      WHERE w.words @@ CAST(:wanted AS tsquery) AND (:numbers = '' OR w.number = ANY (CAST(:numbers AS BIGINT[])))
