@@ -36,11 +36,11 @@ NO_EXPORT: dict[str, Any] = {"rows": None, "columns": [], "untitled": [], "left_
 
 
 def import_(call: Call, file: str | None) -> int:
-    from palaver.dialects.hermes import importing, state_file
+    from palaver.dialects.hermes import importing, place, state_file
 
     if file == "-":
         raise Stop(USAGE, "a state.db is more than a stream of bytes: name the file", "Usage")
-    with state_file.opened(file or _usual()) as source, TransferProgress() as progress:
+    with state_file.opened(file or str(place.home() / "state.db")) as source, TransferProgress() as progress:
         store = call.store(create=True)  # now that there is something to put into it
         report = importing.bring_in(store, source, lambda so_far: progress(so_far.sessions, so_far.bytes))
     refusals = [{"line": one.row, "session": one.session, "why": worded(one.why)} for one in report.problems]
@@ -57,12 +57,6 @@ def import_(call: Call, file: str | None) -> int:
     }
     call.done(value, _imported(report))
     return PROBLEMS if refusals or report.unreadable else OK
-
-
-def _usual() -> str:
-    """Where Hermes has it."""
-    home = os.environ.get("HERMES_HOME") or os.path.expanduser("~/.hermes")
-    return os.path.join(home, "state.db")
 
 
 def _imported(report: ImportReport) -> str:

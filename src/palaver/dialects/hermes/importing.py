@@ -22,7 +22,7 @@ from .columns import Tell, plain, said
 from .file_session import FileSession, mark_of, session_of
 from .file_turns import FileRow, file_rows, turns
 from .rows import Row
-from .session_columns import COMPACTED, IMPORTED, OURS, UNKNOWN
+from .session_columns import COMPACTED, IMPORTED, ORIGIN, OURS, UNKNOWN, kept
 from .state_file import StateFile
 from .totals import Spent
 
@@ -220,6 +220,8 @@ def _bring_in(store: Store, found: Found, report: ImportReport, progress: Progre
     report.sessions += 1
     given = growth.looked_at(store, found.about, found.rows)
     graft = found.graft() if given is None else given.graft
+    if _is_as_it_was(store, found):  # then what was done here since stays: it may have been reopened
+        graft = msgspec.structs.replace(graft, ended_at=None, end_reason=None)
     grafted = _grafted(store, graft, report, _added(report, progress))
     _count(report, grafted)
     report.known += 0 if given is None else given.known
@@ -229,6 +231,15 @@ def _bring_in(store: Store, found: Found, report: ImportReport, progress: Progre
     if given is not None and given.follow(session):
         report.beside -= grafted.beside
     _settle(store, session, found, grafted, is_ours=given is not None)
+
+
+def _is_as_it_was(store: Store, found: Found) -> bool:
+    """Whether the row of a session says what it said when it last came in."""
+    ours = store.find_foreign_id(ORIGIN, found.about.id, scope="session")
+    if ours is None:
+        return False
+    before = kept(Session(store, ours).metadata, OURS)
+    return before.get(IMPORTED) == mark_of(found.about, found.spent)
 
 
 def _grafted(store: Store, graft: GraftSession, report: ImportReport, progress: Progress) -> GraftedSession:

@@ -11,7 +11,7 @@ from palaver.dialects.hermes.exporting import export_file
 from palaver.dialects.hermes.importing import import_file
 
 from ....tools.talk import texts
-from .files import Said, add, calls, content_of, held, made, session
+from .files import Said, T, add, calls, content_of, held, made, session
 from .talks import rows_of_6
 
 
@@ -170,3 +170,16 @@ def test_open_calls_are_interrupted_and_have_no_row(store: palaver.Store, tmp_pa
     assert held(store)["s1"]["tree"][0][1] == "aborted"
     export_file(store, tmp_path / "out.db")
     assert [row["role"] for row in content_of(tmp_path / "out.db")["messages"]] == ["user", "assistant", "tool"]
+
+
+def test_a_session_that_was_reopened_here_stays_so_while_its_row_says_the_same(
+    store: palaver.Store, tmp_path: Path
+) -> None:
+    ended = session() | {"ended_at": T + 9.5, "end_reason": "user_exit"}
+    source = made(tmp_path / "state.db", [ended], Said()("user", "Hello?").rows)
+    import_file(store, source)
+    here = store.sessions.get("s1")
+    assert here.info.end_reason == "user_exit"
+    here.reopen()
+    import_file(store, source)
+    assert here.info.ended_at is None
