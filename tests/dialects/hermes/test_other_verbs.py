@@ -226,3 +226,14 @@ def test_a_store_with_rows_of_every_kind_is_sound(mine: Any, path_of_ours: Path)
     with palaver.open(path_of_ours) as store:
         assert store.verify() == []
     assert mine.message_count() == 31
+
+
+def test_a_compaction_is_a_row_with_its_summary(pair: Pair) -> None:
+    db, session = pair
+    session.commit("A long story.")
+    session.compact("They told a story.")
+    assert [(row["role"], row["content"]) for row in db.get_messages("s")] == [
+        ("user", "A long story."),
+        ("assistant", "They told a story."),
+    ]
+    assert counts(db, "s") == (2, 0)

@@ -15,7 +15,7 @@ import json
 from collections.abc import Iterable, Mapping
 from typing import Any
 
-from ...aisdk.parts import FINAL, INTERRUPTED, TOOL_ROW, is_tool
+from ...aisdk.parts import COMPACTION, FINAL, INTERRUPTED, TOOL_ROW, is_tool
 from ...base import exact_json
 from ...base.exact_json import Raw
 from ...errors import BadValue
@@ -234,17 +234,23 @@ def encoded(content: Any) -> str | None:
 def _plain_row(role: str, metadata: Mapping[str, Any], parts: list[Part]) -> Row:
     """As a message makes it without what is kept beside."""
     calls = [_call_of(part) for part in parts if is_tool(part["type"])]
-    row: Row = {"role": role, "content": _content_of(role, parts), "token_count": metadata.get("token_count")}
+    row: Row = {"role": role, "content": _content_of(parts), "token_count": metadata.get("token_count")}
     row |= {"finish_reason": metadata.get("finish"), "tool_calls": json.dumps(calls) if calls else None}
     return row | _reasoning_of(parts)
 
 
-def _content_of(role: str, parts: list[Part]) -> str | None:
-    said = [part for part in parts if part["type"] in ("text", "file")]
+def _content_of(parts: list[Part]) -> str | None:
+    """The texts of a message; of a compaction, its summary."""
+    said = [part for part in parts if part["type"] in ("text", "file", COMPACTION)]
     if any(part["type"] == "file" for part in said):
         return STRUCTURED + json.dumps([_piece(part) for part in said])
-    texts = [str(part.get("text", "")) for part in said]
+    texts = [_summary(part) if part["type"] == COMPACTION else str(part.get("text", "")) for part in said]
     return "\n\n".join(texts) if texts else None
+
+
+def _summary(part: Part) -> str:
+    data = part.get("data")
+    return str(data.get("summary", "")) if isinstance(data, dict) else ""
 
 
 def _piece(part: Part) -> dict[str, Any]:

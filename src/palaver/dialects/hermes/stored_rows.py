@@ -10,8 +10,6 @@ import json
 from collections.abc import Iterator, Mapping
 from typing import Any, NamedTuple
 
-from ...aisdk.parts import COMPACTION
-from ...base import exact_json
 from ...model import TurnInfo
 from ...numbered import FIRST, NumberedRows
 from ...session import Session, StoredMessage
@@ -20,7 +18,6 @@ from .columns import canonical
 from .rows import Row
 from .session_columns import COMPACTED, ORIGIN, OURS
 
-_COMPACTION = f'{{"type":"{COMPACTION}"'
 Turns = dict[str | None, list[StoredMessage]]
 
 
@@ -150,8 +147,6 @@ def _places(ranges: Any) -> set[int]:
 def _of_message(message: StoredMessage, stamps: Mapping[str, float], is_on_path: bool) -> Iterator[StoredRow]:
     for spot, row in message_rows.rows_in(message):
         ref = message.id if spot is FIRST or spot.place >= len(message.part_ids) else message.part_ids[spot.place]
-        if spot is FIRST and message.parts and message.parts[0].startswith(_COMPACTION):
-            row["content"] = exact_json.parse(message.parts[0]).get("data", {}).get("summary")
         yield _row(message, ref, row, stamps.get(ref), is_on_path)
 
 
