@@ -28,9 +28,11 @@ ONLY_A_PROGRAM = {
     *("aio.py", "awaited/handles.py", "aisdk/chunks.py", "aisdk/folding.py", "base/arguments.py", "recording.py"),
     *("core/turn/message_input.py", "core/turn/options.py", "core/turn/triggers.py", "core/settle/landing.py"),
     *("streaming/recorder.py", "streaming/changes.py", "tool_call.py", "aisdk/composing.py"),
+    *("core/verbs/unanswered.py", "dialects/hermes/session_db.py"),
 }
 OF_A_PROGRAM = (
     "turn.usage()",  # UsageConflict
+    "call turn.usage(…)",  # commit(status="waiting")
     "before fork()",  # StoreClosed
     "at={}",  # ChunkGap
     "open() has no option",

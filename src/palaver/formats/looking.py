@@ -36,7 +36,7 @@ def each(values: list[Any], at: str) -> list[tuple[dict[str, Any], str]]:
 
 
 def choose(table: dict[str, Any], name: str, at: str) -> Any:
-    if name not in table:
+    if not isinstance(name, str) or name not in table:
         raise BadValue(f"{at} is one of {', '.join(table)}, not {arguments.shown(name)}")
     return table[name]
 
