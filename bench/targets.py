@@ -127,6 +127,10 @@ TARGETS = {
     "search_postgres.rare": Target("ids of a page: a rare word", 1.5, unit="ms"),
     "search_postgres.phrase": Target("ids of a page: a phrase", 1.5, unit="ms"),
     "search_postgres.prefix": Target("ids of a page: a prefix", 1.5, unit="ms"),
+    "search_postgres.newest": Target("ids of a page: a common word, newest first", unit="ms"),
+    "search_postgres.page.newest": Target(
+        "the whole page beyond its ids: a common word, newest first", unit="ms", judged="ours"
+    ),
     "search_postgres.page.everywhere": Target(
         "the whole page beyond its ids: a word of every third document", unit="ms", judged="ours"
     ),

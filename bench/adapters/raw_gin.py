@@ -16,6 +16,8 @@ BEST = (
     f" ORDER BY ts_rank({WORDS}, q) DESC, number LIMIT 20"
 )
 
+NEWEST = f"SELECT number FROM texts WHERE {WORDS} @@ CAST(%s AS tsquery) ORDER BY number DESC LIMIT 20"
+
 
 class Store(Adapter):
     can = frozenset({"search"})
@@ -41,3 +43,6 @@ class Store(Adapter):
 
     def best(self, query: str) -> list[int]:
         return [number for (number,) in self.c.execute(BEST, (query,)).fetchall()]
+
+    def newest(self, query: str) -> list[int]:
+        return [number for (number,) in self.c.execute(NEWEST, (query,)).fetchall()]

@@ -35,6 +35,7 @@ def run(lab: Lab) -> None:
     with lab.columns(OURS, RAW) as (ours, raw):
         characters = fill_and_build(lab, ours, raw)
         measure_sizes(lab, ours, raw, characters)
+        lab.fact("merged and compared by maintenance in", "s", ours=ours("searching.tend")["seconds"])
         ask(lab, ours, raw)
         start(lab, ours)
         ask_after_import(lab, ours, raw)

@@ -1,4 +1,4 @@
-"""Search on Postgres beside a table of the same texts with a GIN index: ranked pages, and the index."""
+"""Search on Postgres beside a table of the same texts with a GIN index: pages, and the index."""
 
 from __future__ import annotations
 
@@ -22,6 +22,7 @@ QUERIES = {
     "rare": "'zephyrine'",
     "phrase": "'the' <-> 'file'",
     "prefix": "'deploy':*",
+    "newest": "'error'",
 }
 
 
@@ -91,5 +92,6 @@ def block(worker: Worker, repeat: int, raw: str) -> dict[str, float]:
     beside = worker.stores.get("raw") or worker.stores.setdefault("raw", raw_gin.Store(raw))
     found: dict[str, float] = {}
     for kind, query in QUERIES.items():
-        found |= compared(store, kind, lambda query=query: beside.best(query))
+        ask = beside.newest if kind == "newest" else beside.best
+        found |= compared(store, kind, lambda ask=ask, query=query: ask(query))
     return found

@@ -104,6 +104,15 @@ def build(worker: Worker, count: int, piece: int, per_turn: int = 2) -> dict[str
     return {"rate": sum(map(len, all_texts(found))) * (done / wanted) / spent}
 
 
+def tend(worker: Worker) -> dict[str, float]:
+    """What maintenance does as soon as nothing is left to index; how long that took."""
+    store = worker.store("search").store
+    began = time.perf_counter()
+    while store._tend_index():
+        pass
+    return {"seconds": time.perf_counter() - began}
+
+
 def build_raw(worker: Worker, count: int, piece: int) -> dict[str, float]:
     """The words in one transaction; the trigrams beside the clock."""
     store, found = worker.store("search"), all_texts(sessions_of(count, piece))

@@ -11,7 +11,7 @@ import pytest
 
 import palaver
 from palaver import jobs
-from palaver.core.upkeep import indexing
+from palaver.core.upkeep import indexing, tending
 from palaver.core.upkeep.indexing import are_any_left
 
 
@@ -65,6 +65,34 @@ def test_reindex_leaves_one_segment_and_finds_the_same(tmp_path: Path, monkeypat
         assert _segments(path) == 1
         assert len(store.search("marmalade", limit=100).hits) == 30
         assert store.verify() == []
+
+
+def test_a_store_that_has_nothing_to_index_merges_what_small_batches_left(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(jobs.Index, "due", lambda self, now: None)
+    monkeypatch.setattr(indexing, "_TURNS", 1)
+    monkeypatch.setattr(tending, "_FEWEST", 1)
+    path = tmp_path / "store.db"
+    with palaver.open(path) as store:
+        session = store.sessions.create("coder")
+        for number in range(30):
+            session.commit(f"marmalade {number}")
+        while indexing.index_batch(store.db):
+            pass
+        assert _segments(path) > 1
+        for _ in range(50):
+            store._index.run()
+        assert _segments(path) == 1
+        assert len(store.search("marmalade", limit=100).hits) == 30
+        assert store.verify() == []
+
+
+@pytest.mark.parametrize(
+    ("pages", "are_many"), [([], False), ([40], False), ([100, 15], False), ([100, 24], False), ([100, 20, 5], True)]
+)
+def test_what_is_merged_is_a_good_part_of_the_whole(pages: list[int], are_many: bool) -> None:
+    assert tending.are_many_segments(pages) is are_many
 
 
 def _segments(path: Path) -> int:

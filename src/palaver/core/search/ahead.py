@@ -12,7 +12,7 @@ from ...search.documents import LONGEST
 from ..rows import Select
 from . import records
 from .documents import LARGE, Parts, parts_of_rows
-from .keys import as_keys
+from .keys import several
 from .records import MessageRow, PlaceRow, SessionRow
 
 R = TypeVar("R", bound=tuple[Any, ...])
@@ -29,7 +29,7 @@ class _Kept(Generic[R]):
     def read(self, ids: Iterable[str | None]) -> None:
         new = {each: list[R]() for each in ids if each is not None and each not in self._rows}
         if new:
-            for row in self._select.all(self._tx, ids=as_keys(new), **self._given):
+            for row in self._select.all(self._tx, ids=several(new), **self._given):
                 new.setdefault(self._asked(row), []).append(row)
             self._rows |= new
 

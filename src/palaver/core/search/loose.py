@@ -15,7 +15,7 @@ import msgspec
 
 from ...db.engine import Tx
 from . import records
-from .keys import as_keys
+from .keys import several
 from .records import MessageRow, SettingRow
 
 _MOST_KNOWN = 100  # rows that are remembered beside a mark
@@ -45,7 +45,7 @@ def looked(setting: SettingRow | None) -> Looked | None:
 def find(tx: Tx, looked: Looked | None, limit: int) -> list[MessageRow]:
     if looked is None or not _holds(tx, looked):
         return records.loose_everywhere.all(tx, limit=limit)
-    known = records.loose_among.all(tx, ids=as_keys(looked.known)) if looked.known else []
+    known = records.loose_among.all(tx, ids=several(looked.known)) if looked.known else []
     mark = looked.mark if tx.words == "fts5" else str(looked.mark % 2**32)
     return [*records.loose_since.all(tx, mark=mark, limit=limit), *known][:limit]
 

@@ -68,6 +68,7 @@ class _Batch(NamedTuple):
     sealed: list[_Turn]
     waiting: list[TurnToIndexRow]
     last: str | None  # the turn that a mark goes to
+    is_all: bool = True  # that is left
 
     @property
     def size(self) -> int:
@@ -182,11 +183,11 @@ def _next(tx: Tx) -> _Batch:
         turns = records.turns_to_index.all(tx, limit=_TURNS)
     else:
         turns = records.turns_to_index_again.all(tx, after=now.mark, limit=_TURNS)
-    batch = _Batch(now, [], [], None)
+    batch = _Batch(now, [], [], None, is_all=len(turns) < _TURNS)
     count = characters = 0
     for row in turns:
         if count >= _DOCUMENTS or characters >= _CHARACTERS:
-            break
+            return batch._replace(is_all=False)
         batch = batch._replace(last=row.id)
         if row.sealed_at is None:
             batch.waiting.append(row)
@@ -252,7 +253,7 @@ def _write(tx: Tx, batch: _Batch) -> None:
     with _moving(tx):
         _write_turns(tx, batch)
     _mark(tx, batch)
-    if batch.size < _TURNS:  # else there is more, and who comes next may look
+    if batch.is_all:  # else who comes next looks
         _look(tx, batch.state)
 
 
@@ -312,6 +313,11 @@ def _mark(tx: Tx, batch: _Batch) -> None:
         tx.run(Q.drop_index_mark)
     else:
         tx.run(Q.set_index_mark, mark=batch.last)
+
+
+def look(db: Database) -> None:
+    with db.write() as tx:
+        _look(tx, state(tx))
 
 
 def _look(tx: Tx, before: State) -> None:

@@ -1,5 +1,6 @@
-"""What maintenance does for the search index on SQLite while there is nothing to index: it merges what many small
-batches left, and compares the index with its checksums, a little at a time."""
+"""What maintenance does for the search index while there is nothing to index: it looks for rows of other programs where
+nobody has yet; on SQLite it merges what many small batches left, and compares the index with its checksums, a little at
+a time."""
 
 from __future__ import annotations
 
@@ -8,6 +9,7 @@ from ...db.engine import Database
 from ...db.queries import Q
 from ...errors import IndexDamaged
 from ..search import engines, records, sums
+from ..search.tail import state
 from . import indexing
 
 _BYTES = 1 << 20  # that are compared at once,
@@ -21,12 +23,20 @@ class Tending:
 
     def __init__(self, db: Database) -> None:
         self._db = db
-        self._is_merging = False
+        self._is_merging = self._has_looked = False
         self._after: str | None = None  # the last piece that was compared; None: a round is over
         self._begun_at: float | None = None
 
     def step(self) -> bool:
         """Do a little; whether there is more to do now."""
+        with self._db.read() as tx:
+            has_looked = state(tx).looked is not None
+        if not has_looked and not self._has_looked:
+            self._has_looked = True
+            indexing.look(self._db)
+        return self._tend_words()
+
+    def _tend_words(self) -> bool:
         with self._db.read() as tx:
             if tx.words != "fts5" or engines.damage_at_a_glance(tx) is not None:
                 return False

@@ -6,10 +6,6 @@ d.number, d.message_id, d.part_id, d.role, d.at, d.newest, d.titled, d.checksum
 -- snippet: message
 m.id, m.session_id, m.role, m.metadata_json, m.created_at
 
--- snippet: asked
--- Of several at once: both engines read the keys of a JSON object as rows (see core/search/keys.py).
-json_each(json(:ids)) g
-
 -- snippet: turn_to_index
 SELECT t.id, t.session_id, t.parent_id, t.status, t.sealed_at, t.unindexed, p.session_id AS parent_home
   FROM turns t LEFT JOIN turns p ON p.id = t.parent_id
@@ -124,38 +120,37 @@ SELECT {document}, m.id AS message FROM documents d LEFT JOIN chat_messages m ON
 
 -- name: refs_of_turns
 -- The messages that turns list, in their order.
-SELECT e.turn_id, e.ref FROM {asked} JOIN turn_entries e ON e.turn_id = g.key AND e.kind = 'message' ORDER BY e.turn_id, e.seq;
+SELECT e.turn_id, e.ref FROM turn_entries e WHERE e.turn_id = one_of(:ids) AND e.kind = 'message' ORDER BY e.turn_id, e.seq;
 
 -- name: messages_to_show
-SELECT {message} FROM {asked} JOIN chat_messages m ON m.id = g.key;
+SELECT {message} FROM chat_messages m WHERE m.id = one_of(:ids);
 
 -- name: parts_to_search
 -- Of what is very large, only the beginning is read.
 SELECT p.message_id, p.id, p.type, p.tool_state,
        CASE WHEN octet_length(p.data_json) <= :most THEN p.data_json END AS data_json,
        CASE WHEN octet_length(p.data_json) > :most THEN substr(p.data_json, 1, CAST(:beginning AS INT)) END AS beginning
-  FROM {asked} JOIN chat_parts p ON p.message_id = g.key ORDER BY p.message_id, p."index", p.id;
+  FROM chat_parts p WHERE p.message_id = one_of(:ids) ORDER BY p.message_id, p."index", p.id;
 
 -- name: sessions_to_show
 -- Sessions as a search sees them.
 SELECT s.id, s.agent, s.workspace_root, s.archived_at, h.deleted_at, h.title, h.turn_id
-  FROM {asked} JOIN chat_sessions s ON s.id = g.key LEFT JOIN heads h ON h.session_id = s.id;
+  FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = one_of(:ids);
 
 -- name: sources_of_sessions
--- Session by session: all that have a source are many more.
-SELECT f.session_id, f.value FROM {asked} CROSS JOIN session_facts f WHERE f.session_id = g.key AND f.name = 'source';
+SELECT f.session_id, f.value FROM session_facts f WHERE f.session_id = one_of(:ids) AND f.name = 'source';
 
 -- name: places_to_show
 -- The turns that list each message, the shallowest first.
 SELECT e.ref AS message_id, e.turn_id, t.parent_id, t.depth, t.sealed_at, t.status, t.provider, t.model
-  FROM {asked} JOIN turn_entries e ON e.ref = g.key AND e.kind = 'message' JOIN turns t ON t.id = e.turn_id
+  FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE e.ref = one_of(:ids) AND e.kind = 'message'
  ORDER BY t.depth, t.id;
 
 -- name: following
 -- The message that came next in the session of each.
 SELECT m.id AS message_id, (SELECT n.id FROM chat_messages n WHERE n.session_id = m.session_id AND n.created_at > m.created_at
                              ORDER BY n.created_at LIMIT 1) AS following
-  FROM {asked} JOIN chat_messages m ON m.id = g.key;
+  FROM chat_messages m WHERE m.id = one_of(:ids);
 
 -- name: forks_to_show
 -- The forks of a session, those that were deleted too: a fork of theirs may be alive.
@@ -189,7 +184,7 @@ SELECT {message} FROM (
 
 -- name: loose_among
 -- Of several, those that are still another program's.
-SELECT {message} FROM {asked} JOIN chat_messages m ON m.id = g.key WHERE {is_loose};
+SELECT {message} FROM chat_messages m WHERE m.id = one_of(:ids) AND {is_loose};
 
 -- name: loose_everywhere
 -- plan: free
