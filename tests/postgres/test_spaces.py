@@ -354,7 +354,7 @@ SELECT c.relname::text, c.relkind::text, a.attname::text, format_type(a.atttypid
        pg_get_expr(d.adbin, d.adrelid), l.collname::text
   FROM pg_attribute a JOIN pg_class c ON c.oid = a.attrelid
   LEFT JOIN pg_attrdef d ON d.adrelid = c.oid AND d.adnum = a.attnum LEFT JOIN pg_collation l ON l.oid = a.attcollation
- WHERE c.relnamespace = %s::regnamespace AND a.attnum > 0 AND NOT a.attisdropped
+ WHERE c.relnamespace = %s::regnamespace AND a.attnum > 0 AND NOT a.attisdropped AND c.relkind <> 'S'
 """
 INDEXES = "SELECT replace(indexdef, schemaname || '.', '') FROM pg_indexes WHERE schemaname = %s"
 KEYS = """

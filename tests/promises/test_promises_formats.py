@@ -118,6 +118,11 @@ SCHEMAS[7] = SCHEMAS[6] | {
     "document_words_docsize": "id sz origin",
     "document_words_config": "k v",
 }
+SCHEMAS[8] = SCHEMAS[7] | {
+    "row_numbers": "number ref stamp",
+    "stepped_sessions": "session_id noted_at",
+    "sqlite_sequence": "name seq",
+}
 
 
 def columns(path: str) -> dict[str, list[str]]:

@@ -171,6 +171,7 @@ HOLDS_JSON = {"chat_sessions", "chat_messages", "chat_parts", "turns", "events",
 WHOLE_STORE = {  # what looks everywhere by its meaning: adopt, export of everything, the end of an id
     *("export_turn_edges", "export_message_edges", "export_reflog_edges"),
     *("sessions_with_loose_rows", "find_id_tails", "count_turns"),
+    *("count_sessions", "count_rows", "irregular_sessions"),
     *("journaled_sessions", "any_session", "import_live", "count_indexable", "count_indexable_up_to"),
 }
 

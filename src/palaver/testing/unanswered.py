@@ -83,7 +83,7 @@ class Unanswered(Group):
         session.resolve("c1", output=1, provider_metadata={"mine": {"took": 3}}, finish=True)
         assert tool_part(session)["resultProviderMetadata"] == {"mine": {"took": 3}}
 
-    def test_a_call_is_answered_once(self, session: Session) -> None:
+    def test_a_call_that_waits_is_answered_from_outside_once(self, session: Session) -> None:
         session.commit([calling("c1")], status="waiting")
         session.resolve("c1", output=1, finish=True)
         with refused(session, Refused):

@@ -10,7 +10,7 @@ from ...db.engine import Tx
 from .. import damage, rows
 from ..read import sessions, transcript
 from ..read.transcript import Message
-from ..search.keys import as_keys
+from ..search.keys import several
 from . import records
 from .records import NumberRow, SummaryRow
 
@@ -130,7 +130,7 @@ def listed(tx: Tx, *, source: str | None, roots: bool, size: int) -> Iterator[Su
 
 def first_words(tx: Tx, session_ids: list[str]) -> dict[str, str]:
     """What the user said first in sessions, as it was said."""
-    found = records.first_said.all(tx, ids=as_keys(session_ids))
+    found = records.first_said.all(tx, ids=several(session_ids))
     parts = {row.session_id: damage.parsed(row.data_json) for row in found if row.data_json is not None}
     texts = {name: part.get("text") for name, part in parts.items() if isinstance(part, dict)}
     return {name: text for name, text in texts.items() if isinstance(text, str)}

@@ -68,7 +68,8 @@ def _forty_words(snippet: str, marks: Sequence[tuple[int, int]]) -> tuple[int, i
     words = [found.span() for found in _BETWEEN_SPACES.finditer(snippet)]
     if len(words) <= _LONGEST:
         return 0, len(snippet)
-    first = next((place for place, (_, stop) in enumerate(words) if marks and stop > marks[0][0]), 0)
+    begin, _ = marks[0] if marks else (0, 0)
+    first = next((place for place, (_, stop) in enumerate(words) if stop > begin), 0)
     chosen = words[max(0, min(first - _LONGEST // 2, len(words) - _LONGEST)) :][:_LONGEST]
     (start, _), (_, end) = chosen[0], chosen[-1]
     return (0 if chosen[0] == words[0] else start), (len(snippet) if chosen[-1] == words[-1] else end)

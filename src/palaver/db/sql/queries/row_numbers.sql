@@ -8,8 +8,7 @@ INSERT INTO row_numbers (ref, stamp) VALUES (:ref, :stamp) RETURNING number;
 SELECT number, stamp FROM row_numbers WHERE ref = :ref;
 
 -- name: numbers_of
--- Of several at once: the keys of a JSON object.
-SELECT n.ref, n.number, n.stamp FROM json_each(json(:ids)) i JOIN row_numbers n ON n.ref = i.key;
+SELECT n.ref, n.number, n.stamp FROM row_numbers n WHERE n.ref = one_of(:ids);
 
 -- name: numbers_at_home
 -- Of the rows that were first written in a session.
@@ -135,24 +134,23 @@ SELECT h.session_id, h.title, s.created_at FROM heads h JOIN chat_sessions s ON 
 DELETE FROM foreign_ids WHERE origin = 'client' AND scope = 'session' AND foreign_id = :name;
 
 -- name: usage_by_source
--- What a dialect was told of the usage of several sessions: the keys of a JSON object.
+-- What a dialect was told of the usage of several sessions.
 SELECT u.session_id, CAST(sum(u.input) AS INTEGER) AS input, CAST(sum(u.output) AS INTEGER) AS output,
        CAST(sum(u.reasoning) AS INTEGER) AS reasoning, CAST(sum(u.cache_read) AS INTEGER) AS cache_read,
        CAST(sum(u.cache_write) AS INTEGER) AS cache_write, sum(u.cost_reported) AS reported,
        sum(u.cost_computed) AS computed
-  FROM json_each(json(:ids)) i JOIN usage u ON u.session_id = i.key
- WHERE u.source = :source GROUP BY u.session_id;
+  FROM usage u WHERE u.session_id = one_of(:ids) AND u.source = :source GROUP BY u.session_id;
 
 -- name: first_said
 -- The text that the user said first in several sessions.
-SELECT i.key AS session_id, (
+SELECT s.id AS session_id, (
     SELECT p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
-     WHERE m.session_id = i.key AND m.role = 'user' AND p.type = 'text' AND m.metadata_json NOT LIKE '%"hidden_at":%'
+     WHERE m.session_id = s.id AND m.role = 'user' AND p.type = 'text' AND m.metadata_json NOT LIKE '%"hidden_at":%'
        AND m.metadata_json NOT LIKE '%"hermes":{"content":null%'
        AND EXISTS (SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id
                     WHERE e.ref = m.id AND e.kind = 'message' AND t.base_revision >= 0)
      ORDER BY m.created_at, m.id, p."index" LIMIT 1) AS data_json
-  FROM json_each(json(:ids)) i;
+  FROM chat_sessions s WHERE s.id = one_of(:ids);
 
 -- name: usage_of_source
 -- What a dialect was told of a session's usage.
