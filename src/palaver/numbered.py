@@ -7,11 +7,11 @@ message there are rows beside the first.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from itertools import islice
 from typing import Any, NamedTuple
 
-from .core import verbs
+from .core import heads, verbs
 from .core.numbered import finding, reading, tally, writing
 from .core.numbered.finding import FoundMessage as FoundMessage
 from .core.numbered.finding import FoundRow as FoundRow
@@ -21,14 +21,16 @@ from .core.numbered.reading import Spot as Spot
 from .core.numbered.reading import Spots
 from .core.numbered.records import SummaryRow as SummaryRow
 from .core.numbered.tally import Sums as Sums
-from .core.numbered.writing import Unnumbered
+from .core.numbered.writing import Note, Unnumbered
 from .core.read import sessions as read_sessions
 from .core.runtime import Runtime
 from .core.session_facts import Facts
 from .db.engine import Tx
+from .errors import StoreFull, StoreReadOnly
 from .session import Session
 from .store import Store
 
+Changes = Callable[[Mapping[str, Any]], Mapping[str, Any]]  # of the metadata that a session has
 Reply = Callable[[dict[str, Any]], tuple[Any, Mapping[str, Any] | None]]
 _PAGE = 50  # sessions that are read at once
 _MOST_FOUND = 1_000  # rows of a page of a search
@@ -44,7 +46,7 @@ class Told(NamedTuple):
     computed: float | None
     price: str | None
     absolute: bool
-    changes: Callable[[Mapping[str, Any]], Mapping[str, Any]]
+    changes: Changes
 
 
 class NumberedRows:
@@ -58,25 +60,25 @@ class NumberedRows:
     def append(self, name: str, message: Mapping[str, Any], stamp: float) -> int:
         """A message; the number of its row."""
         whole = verbs.commit.WholeTurn.of([message], None, {})
-        return self._numbering(name, writing.append, whole, stamp)
+        return self._numbering(name, stamp, writing.append, whole)
 
     def call(self, name: str, message: Mapping[str, Any], stamp: float) -> int:
         """An answer whose tool calls wait for their results; the number of its row."""
         given = verbs.unanswered.UnansweredTurn.of([message], None, {})
-        return self._numbering(name, writing.call, given, stamp)
+        return self._numbering(name, stamp, writing.call, given)
 
     def answer(self, name: str, call_id: str, reply: Reply, otherwise: Mapping[str, Any], stamp: float) -> int:
         """The result of an open call, as `reply` makes it of the call's part; if none of this id is open, a message."""
         whole = verbs.commit.WholeTurn.of([otherwise], None, {})
-        return self._numbering(name, _answer, call_id, reply, whole, stamp)
+        return self._numbering(name, stamp, _answer, call_id, reply, whole)
 
-    def _numbering(self, name: str, verb: Any, *given: Any) -> int:
-        session = Session(self.store, name)  # which session that is, is looked up in the transaction
-        while True:
-            try:
-                return int(session._write(_of_name, verb, *given))
-            except Unnumbered:
-                session._write(_of_name, writing.number, self._spots)
+    def _numbering(self, name: str, stamp: float, verb: Any, *given: Any) -> int:
+        named = Session(self.store, name)  # which session that is, is looked up in the transaction
+        try:
+            return int(named._write(_of_name, verb, *given, Note(stamp)))
+        except Unnumbered:
+            named._write(_of_name, writing.number, self._spots)
+            return int(named._write(_of_name, verb, *given, Note(stamp, is_sure=True)))
 
     # ------------------------------------------------------------ reading rows
 
@@ -86,11 +88,12 @@ class NumberedRows:
         found = self._read(session_id)
         if all(row.number is not None for row in found):
             return found
-        if self.store.readonly:
-            return [
-                row if row.number is not None else row._replace(number=-place) for place, row in enumerate(found, 1)
-            ]
-        Session(self.store, session_id)._write(writing.number, self._spots)
+        try:
+            if self.store.readonly:
+                raise StoreReadOnly.by_verb("read")
+            Session(self.store, session_id)._write(writing.number, self._spots)
+        except (StoreFull, StoreReadOnly):  # reading goes on
+            return [row._replace(number=row.number or -place) for place, row in enumerate(found, 1)]
         return [row for row in self._read(session_id) if row.number is not None]  # what came since has none yet
 
     def search(
@@ -114,7 +117,7 @@ class NumberedRows:
         without = dict.fromkeys(row.session_id for row in found if row.number is None)
         known: dict[tuple[str, int | None], NumberedRow] = {}
         for session_id in without if not self.store.readonly else ():
-            known |= {(row.message.id, row.result_place): row for row in self.read(session_id)}
+            known |= {row.place_in_message: row for row in self.read(session_id) if row.place_in_message is not None}
         return [_with_number(row, place, known) for place, row in enumerate(found, 1)]
 
     def _read(self, session_id: str) -> list[NumberedRow]:
@@ -126,10 +129,10 @@ class NumberedRows:
         with self.store.db.read() as tx:
             return reading.stamps(tx, session_id)
 
-    def count(self) -> int:
-        """How many rows all sessions have."""
+    def count(self) -> tuple[int, list[str]]:
+        """How many rows all sessions have, but for some whose rows have to be read for that."""
         with self.store.db.read() as tx:
-            return reading.count(tx, self._spots)
+            return reading.count(tx)
 
     # ------------------------------------------------------------ sessions
 
@@ -144,6 +147,10 @@ class NumberedRows:
         """A system prompt, once; its digest."""
         with self.store.db.write() as tx:
             return writing.keep_prompt(tx, text)
+
+    def set_prompt(self, session_id: str, text: str | None, changes: Callable[..., Mapping[str, Any]]) -> None:
+        """Keep a system prompt, and change the metadata of a session as `changes` says of it and of its digest."""
+        Session(self.store, session_id)._write(_set_prompt, text, changes)
 
     def find(self, name: str) -> Session | None:
         with self.store.db.read() as tx:
@@ -161,12 +168,13 @@ class NumberedRows:
             return reading.summary(tx, session_id)
 
     def summaries(
-        self, keep: Callable[[SummaryRow], bool], *, source: str | None, roots: bool, limit: int, offset: int
+        self, without: Collection[str] = (), *, source: str | None = None, roots: bool, limit: int, offset: int = 0
     ) -> list[SummaryRow]:
-        """Sessions that are not deleted, the last begun first; a negative limit is none."""
+        """Sessions that are not deleted, the last begun first, without those of some sources; no limit if negative."""
+        size = _PAGE if limit < 0 or without else max(1, min(limit, 500))
         with self.store.db.read() as tx:
-            listed = reading.listed(tx, source=source, roots=roots, size=_PAGE if limit < 0 else min(limit, 500) or 1)
-            found: Iterator[SummaryRow] = filter(keep, listed)
+            listed = reading.listed(tx, source=source, roots=roots, size=size)
+            found = (row for row in listed if row.source not in without)
             return list(islice(found, max(offset, 0), None if limit < 0 else max(offset, 0) + limit))
 
     def children(self, session_id: str) -> list[SummaryRow]:
@@ -230,25 +238,36 @@ def _answer(
     call_id: str,
     reply: Reply,
     otherwise: Any,
-    stamp: float,
+    note: Note,
     *,
     carefully: bool = False,
 ) -> int:
     turn = writing.waiting_for(tx, session_id, call_id)
     if turn is None:
-        return writing.append(tx, runtime, session_id, otherwise, stamp, carefully=carefully)
+        return writing.append(tx, runtime, session_id, otherwise, note, carefully=carefully)
     part = next(part for part in turn.fold.unresolved() if part["toolCallId"] == call_id)
     output, about = reply(part)
     said = verbs.results.checked_answer(call_id, output, None, None, None, about)
-    return writing.put_result(tx, runtime, turn, said, stamp)
+    return writing.put_result(tx, runtime, turn, said, note)
 
 
 def _tally(tx: Tx, runtime: Runtime, session_id: str, said: Any, told: Told) -> None:
+    heads.lock(tx, session_id, timestamps=0, events=0)  # what is decided by what stands there is read after this
     info = read_sessions.info(tx, session_id)
     model = told.model if told.model and not info.model.get("model_id") else None
     if model is not None:
         verbs.lifecycle.update(tx, runtime, session_id, verbs.lifecycle.Changes.of(None, {"model": model}))
-    changes = told.changes(info.metadata)
-    if changes:
-        verbs.lifecycle.update_metadata(tx, runtime, session_id, verbs.lifecycle.metadata_changes(changes))
+    _change(tx, runtime, session_id, told.changes)
     tally.count(tx, runtime, session_id, said, told.absolute)
+
+
+def _change(tx: Tx, runtime: Runtime, session_id: str, changes: Changes) -> None:
+    heads.lock(tx, session_id, timestamps=0, events=0)
+    changed = changes(read_sessions.info(tx, session_id).metadata)
+    if changed:
+        verbs.lifecycle.update_metadata(tx, runtime, session_id, verbs.lifecycle.metadata_changes(changed))
+
+
+def _set_prompt(tx: Tx, runtime: Runtime, session_id: str, text: str | None, changes: Callable[..., Any]) -> None:
+    digest = None if text is None else writing.keep_prompt(tx, text)
+    _change(tx, runtime, session_id, lambda about: changes(about, digest))

@@ -173,7 +173,14 @@ class Session:
         if asked.is_all:
             return Window(self._read(read.transcript.read_ui))
         found = self._read(read.pages.messages, asked)
-        return Window(read.transcript.as_ui(found), found.before, found.after)
+        shown = read.transcript.as_ui(found)
+        while found and not shown:  # rows of a dialect that are no messages, and nothing else: look further
+            further = marks.further(asked, found)
+            if further is None:
+                break
+            found = self._read(read.pages.messages, further)
+            shown = read.transcript.as_ui(found)
+        return Window(shown, found.before, found.after)
 
     @overload
     def messages_json(self) -> str: ...
@@ -390,7 +397,7 @@ class Session:
     ) -> str:
         """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
         it and finds the answer. `provider_metadata` is kept beside the result, as the AI SDK's own. `finish`: the turn
-        is sealed with the last answer that it waits for. The id of the turn."""
+        is sealed with the last answer that it waits for (as a stray, if the head has moved on). The id of the turn."""
         said = verbs.results.checked_answer(tool_call_id, output, error, approved, reason, provider_metadata)
         arguments.text_or_none("turn_id", turn_id)
         return self._write(verbs.answer.answer, turn_id, said, arguments.flag("finish", finish))

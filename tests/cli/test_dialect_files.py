@@ -17,7 +17,7 @@ def test_two_lines_bring_hermes_in_and_out(bare: Cli) -> None:
     home.mkdir()
     of_6(home / "state.db")
     said = bare.ok("import", "--from", "hermes")
-    assert said == f"imported 3 sessions, 21 messages of {home / 'state.db'}\n"
+    assert said.startswith(f"imported 3 sessions, 21 messages of {home / 'state.db'}; they are in ")
     assert bare.ok("import", "--from", "hermes").startswith("imported 0 sessions, 0 messages of ")
     assert "Fix Docker Build" in bare.ok("ls")
     assert bare.ok("export", "--dialect", "hermes", "out.db").startswith(
@@ -62,14 +62,11 @@ def test_an_export_needs_one_file_that_is_free(cli: Cli) -> None:
     assert "name the file" in cli.refused("export", "--dialect", "hermes", code=2)
     assert "name the file" in cli.refused("export", "--dialect", "hermes", "@", "-o", "x.db", code=2)
     assert "two ways" in cli.refused("export", "--dialect", "hermes", "x.db", "--format", "json", code=2)
-    assert "go with --dialect" in cli.refused("export", "--strict", "-o", "x.jsonl", code=2)
+    assert "goes with --dialect" in cli.refused("export", "--strict", "-o", "x.jsonl", code=2)
     cli.ok("export", "--dialect", "hermes", "x.db")
     assert "is there already" in cli.refused("export", "--dialect", "hermes", "x.db", code=5)
-    cli.ok("export", "--dialect", "hermes", "x.db", "--overwrite")
-    store = Path(cli.env["PALAVER_STORE"])
-    assert "nothing is written over it" in cli.refused(
-        "export", "--dialect", "hermes", str(store), "--overwrite", code=5
-    )
+    store = cli.env["PALAVER_STORE"]
+    assert "nothing is written over it" in cli.refused("export", "--dialect", "hermes", store, code=5)
 
 
 def test_problems_and_damage_are_told_and_the_exit_code_says_so(bare: Cli) -> None:

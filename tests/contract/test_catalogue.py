@@ -267,7 +267,8 @@ def tables_read(db: Any, query: str) -> set[str]:
     return seen - {"sqlite_schema", "sqlite_master"}
 
 
-EVERYWHERE = {"sessions_with_loose_rows"}  # `adopt` looks at everything on purpose; so does all of verify.sql
+# `adopt` looks at everything on purpose, and so does a search where nobody has looked yet; so does all of verify.sql.
+EVERYWHERE = {"sessions_with_loose_rows", "loose_everywhere"}
 
 
 def loading() -> list[Query]:

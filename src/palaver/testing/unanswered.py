@@ -78,6 +78,13 @@ class Unanswered(Group):
         session.resolve("c1", output="one")
         assert [each.status for each in session.waiting()] == ["waiting"]
 
+    def test_if_the_head_moved_on_the_last_answer_seals_it_as_a_stray(self, session: Session) -> None:
+        session.commit("First.")
+        turn = session.commit([calling("c1")], status="waiting")
+        session.move(None, expected=session.info.revision)
+        session.resolve("c1", output=1, finish=True)
+        assert (session.waiting(), [each.id for each in session.strays()]) == ([], [turn.id])
+
     def test_what_is_told_beside_a_result_is_kept_with_it(self, session: Session) -> None:
         session.commit([calling("c1")], status="waiting")
         session.resolve("c1", output=1, provider_metadata={"mine": {"took": 3}}, finish=True)
@@ -96,6 +103,12 @@ class Unanswered(Group):
         for given in (["Hello?"], [], [calling()], [{"role": "assistant", "parts": [done]}]):
             with refused(session, BadValue):
                 session.commit(given, status="waiting")
+
+    def test_two_parts_of_one_id_are_refused_and_not_lost(self, session: Session) -> None:
+        data = {"type": "data-x", "id": "d", "data": 1}
+        for parts in (calling("c1", "c1")["parts"], [*calling("c1")["parts"], data, data]):
+            with refused(session, BadValue):
+                session.commit([{"role": "assistant", "parts": parts}], status="waiting")
 
     def test_what_no_chunk_can_say_is_refused_and_not_lost(self, session: Session) -> None:
         odd = {"type": "text", "text": "x", "mine": 1}

@@ -554,3 +554,11 @@ def test_appending_to_an_unknown_session_is_refused(db: Any, role: str) -> None:
     assert db.get_session("nobody") is None
     assert db.message_count() == 0
     assert db.search_messages("x") == []
+
+
+def test_calls_without_an_id_and_with_the_same_one_all_come_back(db: Any) -> None:
+    db.create_session("s", "cli")
+    calls = [call("call-1"), {"function": {"name": "b", "arguments": "{}"}}, call("call-1"), call("call-0")]
+    db.append_message("s", "assistant", "x", tool_calls=calls)
+    assert db.get_messages("s")[0]["tool_calls"] == calls
+    assert counts(db, "s") == (1, 4)

@@ -3,8 +3,12 @@
 from __future__ import annotations
 
 import json
+import pickle
 from pathlib import Path
 from typing import Any
+
+import apsw
+import pytest
 
 import palaver
 
@@ -237,3 +241,114 @@ def test_a_compaction_is_a_row_with_its_summary(pair: Pair) -> None:
         ("assistant", "They told a story."),
     ]
     assert counts(db, "s") == (2, 0)
+
+
+# ---------------------------------------------------------------- what others do meanwhile
+
+
+def test_a_result_that_another_verb_gave_has_its_number_before_the_next_row(pair: Pair) -> None:
+    db, session = pair
+    db.append_message("s", "assistant", "x", tool_calls=[call("c1"), call("c2")])
+    session.resolve("c1", output="one", finish=True)
+    db.append_message("s", "user", "next")
+    assert numbers(db) == sorted(set(numbers(db)))
+    assert roles(db, "s") == ["assistant", "tool", "user"]
+
+
+def test_a_row_that_answers_a_turn_of_another_verb_comes_after_it(pair: Pair) -> None:
+    db, session = pair
+    part = {"type": "tool-run", "toolCallId": "c1", "state": "input-available", "input": {}}
+    session.commit(["Run it.", {"role": "assistant", "parts": [part]}], status="waiting")
+    db.append_message("s", "tool", "done", tool_call_id="c1")
+    assert roles(db, "s") == ["user", "assistant", "tool"]
+    assert numbers(db) == sorted(set(numbers(db)))
+
+
+def test_a_turn_that_was_taken_up_and_went_on_is_counted_as_its_rows(pair: Pair) -> None:
+    db, session = pair
+    db.append_message("s", "assistant", "x", tool_calls=[call("c1")])
+    with session.resume(session.waiting()[0].id) as turn:
+        turn.resolve("c1", output="one")
+        turn.step()
+        turn.text("Then this.")
+    assert counts(db, "s") == (3, 1)
+    db.append_message("s", "user", "next")
+    assert roles(db, "s") == ["assistant", "tool", "assistant", "user"]
+    assert numbers(db) == sorted(set(numbers(db)))
+    assert counts(db, "s") == (4, 1)
+
+
+def test_a_row_that_another_program_took_away_holds_nobody_up(mine: Any, path_of_ours: Path) -> None:
+    mine.create_session("s", "cli")
+    session = mine.store.sessions.get("s")
+    session.commit("one")
+    session.commit("two")
+    with apsw.Connection(str(path_of_ours)) as other:
+        other.execute("DELETE FROM chat_messages WHERE id = ?", (session.messages()[-1]["id"],))
+    assert mine.append_message("s", "user", "three") > 0
+    assert contents(mine, "s") == ["one", "three"]
+
+
+def test_a_damaged_part_is_no_error(mine: Any, path_of_ours: Path) -> None:
+    mine.create_session("s", "cli")
+    mine.append_message("s", "user", "one")
+    mine.append_message("s", "user", "two")
+    with apsw.Connection(str(path_of_ours)) as other:
+        other.execute("""UPDATE chat_parts SET data_json = '{"a":1}' WHERE data_json LIKE '%one%'""")
+    assert contents(mine, "s") == [None, "two"]
+    assert [row["content"] for row in mine.get_messages_as_conversation("s")] == [None, "two"]
+
+
+def test_a_call_that_failed_over_the_word_interrupted_is_a_row(pair: Pair) -> None:
+    db, session = pair
+    about = {"type": "tool-run", "toolCallId": "c1", "input": {"errorText": "interrupted"}}
+    session.commit([{"role": "assistant", "parts": [about | {"state": "output-error", "errorText": "no"}]}])
+    assert roles(db, "s") == ["assistant", "tool"]
+    assert counts(db, "s") == (2, 1)
+
+
+def test_a_page_is_never_empty_because_of_rows_that_are_no_messages(pair: Pair) -> None:
+    db, session = pair
+    for text in ("one", "two", "three"):
+        db.append_message("s", "user", text)
+    for number in range(6):
+        db.append_message("s", "tool", f"stray {number}")
+    assert [each["parts"][0]["text"] for each in session.messages(limit=4)] == ["two", "three"]  # and two strays
+    assert [each["parts"][0]["text"] for each in session.messages(after="", limit=2)] == ["one", "two"]
+
+
+def test_what_a_tool_gave_back_as_a_list_is_that_to_a_model_too(pair: Pair) -> None:
+    db, session = pair
+    db.append_message("s", "assistant", "x", tool_calls=[call("c1")])
+    given = [{"type": "text", "text": "found it"}]
+    db.append_message("s", "tool", given, tool_call_id="c1", tool_name="terminal")
+    assert contents(db, "s")[1] == given
+    assert session.messages()[-1]["parts"][-1]["output"] == given
+    assert "json:" not in json.dumps(session.model_messages())
+
+
+def test_a_fork_has_the_prompt_and_is_listed(pair: Pair) -> None:
+    db, _ = pair
+    db.create_session("p", "cli", system_prompt="Be kind.", model_config={"a": 1})
+    db.append_message("p", "user", "one")
+    fork = db.store.sessions.get("p").fork(title="Forked")
+    row = db.get_session_by_title("Forked")
+    assert (row["system_prompt"], row["model_config"], row["message_count"]) == ("Be kind.", '{"a": 1}', 1)
+    assert fork.id in [each["id"] for each in db.list_sessions_rich()]
+
+
+def test_an_error_goes_from_process_to_process(mine: Any) -> None:
+    with pytest.raises(palaver.SessionNotFound) as caught:
+        mine.append_message("nobody", "user", "x")
+    there = pickle.loads(pickle.dumps(caught.value))  # noqa: S301
+    assert (type(there), str(there)) == (type(caught.value), str(caught.value))
+
+
+def test_who_may_only_read_is_told_which_verb_writes(mine: Any, path_of_ours: Path) -> None:
+    mine.create_session("s", "cli")
+    mine.close()
+    with (
+        ours()(path_of_ours, read_only=True) as db,
+        pytest.raises(palaver.StoreReadOnly, match="append_message writes"),
+    ):
+        db.append_message("s", "user", "x")

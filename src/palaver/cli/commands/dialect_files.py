@@ -40,7 +40,9 @@ def import_(call: Call, file: str | None) -> int:
 
     if file == "-":
         raise Stop(USAGE, "a state.db is more than a stream of bytes: name the file", "Usage")
-    with state_file.opened(file or str(place.home() / "state.db")) as source, TransferProgress() as progress:
+    path = str(place.home()) if file is None else file
+    path = os.path.join(path, "state.db") if file is None or os.path.isdir(path) else path
+    with state_file.opened(path) as source, TransferProgress() as progress:
         store = call.store(create=True)  # now that there is something to put into it
         report = importing.bring_in(store, source, lambda so_far: progress(so_far.sessions, so_far.bytes))
     refusals = [{"line": one.row, "session": one.session, "why": worded(one.why)} for one in report.problems]
@@ -55,7 +57,7 @@ def import_(call: Call, file: str | None) -> int:
         **{"schema": report.schema_version, "skipped": report.skipped},
         **{"tables": tables, "unreadable": report.unreadable},
     }
-    call.done(value, _imported(report))
+    call.done(value, f"{_imported(report)}; they are in {store.path}")
     return PROBLEMS if refusals or report.unreadable else OK
 
 
@@ -85,12 +87,12 @@ def target(sessions: tuple[str, ...], output: str | None, shape: str) -> str:
     return named[0]
 
 
-def export(call: Call, file: str, strict: bool, overwrite: bool) -> int:
+def export(call: Call, file: str, strict: bool) -> int:
     from palaver.dialects.hermes.exporting import export_file
 
     store = call.store(readonly=True)
     with TransferProgress() as progress:
-        report = export_file(store, file, strict, overwrite=overwrite, progress=progress)
+        report = export_file(store, file, strict, progress=progress)
     length = os.stat(file).st_size
     left = [f"{what}: {number:,}" for what, number in report.left_out.items()]
     broken = [{"session": name, "why": worded(why)} for name, why in report.broken.items()]

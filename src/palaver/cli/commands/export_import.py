@@ -71,7 +71,6 @@ class Target(NamedTuple):
     help="All sessions as another program's own file: `hermes` writes the state.db of Hermes Agent.",
 )
 @click.option("--strict", is_flag=True, help="With --dialect: only what its documented schema has; the rest is told.")
-@click.option("--overwrite", is_flag=True, help="With --dialect: an older file of that kind may be written over.")
 def export(
     call: Call,
     sessions: tuple[str, ...],
@@ -79,7 +78,6 @@ def export(
     shape: str,
     dialect: str | None,
     strict: bool,
-    overwrite: bool,
 ) -> int:
     """Write sessions to a file that import reads.
 
@@ -89,11 +87,11 @@ def export(
     it is named, and the others are there.
 
     With --dialect every session goes into one file of another program, which is named by -o or by itself; it is made
-    anew, and never put over a store."""
+    anew, and never put over a file that is there."""
     if dialect is not None:
-        return dialect_files.export(call, dialect_files.target(sessions, output, shape), strict, overwrite)
-    if strict or overwrite:
-        raise Stop(USAGE, "--strict and --overwrite go with --dialect", "Usage")
+        return dialect_files.export(call, dialect_files.target(sessions, output, shape), strict)
+    if strict:
+        raise Stop(USAGE, "--strict goes with --dialect", "Usage")
     store = call.store(readonly=True)
     chosen = [_target(store, name, shape) for name in sessions] or None
     if output is None:
@@ -243,7 +241,7 @@ def import_(
         if name is not None or is_new or agent is not None or title is not None:
             raise Stop(
                 USAGE,
-                "the sessions of such a file have names: --id, --new, --agent and --title go not with it",
+                "the sessions of such a file have names of their own: leave --id, --new, --agent and --title out",
                 "Usage",
             )
         return dialect_files.import_(call, file)

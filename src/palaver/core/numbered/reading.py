@@ -44,9 +44,11 @@ class NumberedRow(NamedTuple):
         return part_id if self.spot.is_result else f"{part_id}/step"
 
     @property
-    def result_place(self) -> int | None:
-        """Of a result, the place of its part."""
-        return self.spot.place if self.spot.is_result else None
+    def place_in_message(self) -> tuple[str, int | None] | None:
+        """Of a message's first row, or of a result with the place of its part; a further step has none."""
+        if self.spot.is_result:
+            return self.message.id, self.spot.place
+        return (self.message.id, None) if self.spot is FIRST else None
 
 
 def of_session(tx: Tx, session_id: str, spots: Spots) -> list[NumberedRow]:
@@ -150,8 +152,7 @@ def count_sessions(tx: Tx, source: str | None) -> int:
     return row.sessions
 
 
-def count(tx: Tx, spots: Spots) -> int:
-    """How many rows all sessions have."""
+def count(tx: Tx) -> tuple[int, list[str]]:
+    """How many rows all sessions have, but for those whose rows have to be read for that; which these are."""
     (row,) = records.count_rows.all(tx)
-    others = [each.session_id for each in records.irregular_sessions.all(tx)]
-    return row.found + sum(len(of_session(tx, each, spots)) for each in others)
+    return row.found, [each.session_id for each in records.irregular_sessions.all(tx)]

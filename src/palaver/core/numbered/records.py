@@ -42,7 +42,7 @@ class CountedRow(Row):
 
 
 class SummaryRow(Row):
-    """A session as a row. Counts are None where nothing was said yet, or they are not filled."""
+    """A session as a row."""
 
     id: str
     app_id: str | None
@@ -65,12 +65,11 @@ class SummaryRow(Row):
     parent_app_id: str | None
     source: str | None
     user_id: str | None
-    thread_messages: int | None
-    thread_results: int | None
-    thread_calls: int | None
-    interrupted: int
+    row_count: int
+    call_count: int
     is_irregular: int  # its rows have to be read to be counted
     last_stamp: float | None
+    open_stamp: float | None
 
 
 class SumsRow(Row):

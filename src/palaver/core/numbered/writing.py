@@ -6,7 +6,7 @@ Numbers rise in the order of a session's commits. A turn that came by another ve
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 from ...base.clock import now_ms
 from ...db.engine import Tx
@@ -21,30 +21,40 @@ from ..verbs import answer, commit, create, lifecycle, names, unanswered
 from ..verbs.commit import WholeTurn
 from ..verbs.create import NewSession
 from ..verbs.unanswered import UnansweredTurn
-from . import reading
+from . import reading, records
 
 
 class Unnumbered(Exception):
     """There are rows before this one that have no number yet."""
 
 
-def append(
-    tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, stamp: float, *, carefully: bool = False
-) -> int:
+class Note(NamedTuple):
+    """What is noted of a row: when it was written. `is_sure`: what stands before it was numbered a moment ago; what
+    has no number even so (a row that another program took away) gets none, and holds nobody up."""
+
+    stamp: float
+    is_sure: bool = False
+
+    def refuse_unnumbered(self, tx: Tx, turn_id: str | None) -> None:
+        if not self.is_sure and turn_id is not None and tx.one(Q.unnumbered_of_turn, turn=turn_id) is not None:
+            raise Unnumbered
+
+
+def append(tx: Tx, runtime: Runtime, session_id: str, given: WholeTurn, note: Note, *, carefully: bool = False) -> int:
     """A row that is a message."""
     turn = commit.commit(tx, runtime, session_id, given, carefully=carefully)
-    _refuse_unnumbered(tx, turn.parent_id)
-    return _give(tx, given.messages[0].id, stamp)
+    note.refuse_unnumbered(tx, turn.parent_id)
+    return _give(tx, given.messages[0].id, note.stamp)
 
 
 def call(
-    tx: Tx, runtime: Runtime, session_id: str, given: UnansweredTurn, stamp: float, *, carefully: bool = False
+    tx: Tx, runtime: Runtime, session_id: str, given: UnansweredTurn, note: Note, *, carefully: bool = False
 ) -> int:
     """A row whose calls wait for their results."""
     turn = unanswered.commit(tx, runtime, session_id, given, carefully=carefully)
-    _refuse_unnumbered(tx, turn.parent_id)
+    note.refuse_unnumbered(tx, turn.parent_id)
     assert turn.response_id is not None
-    return _give(tx, turn.response_id, stamp)
+    return _give(tx, turn.response_id, note.stamp)
 
 
 def waiting_for(tx: Tx, session_id: str, call_id: str) -> OpenTurn | None:
@@ -56,22 +66,21 @@ def waiting_for(tx: Tx, session_id: str, call_id: str) -> OpenTurn | None:
     return found[-1] if found else None
 
 
-def put_result(tx: Tx, runtime: Runtime, turn: OpenTurn, said: dict[str, Any], stamp: float) -> int:
+def put_result(tx: Tx, runtime: Runtime, turn: OpenTurn, said: dict[str, Any], note: Note) -> int:
     """A row that is the result of an open call; with the last one the turn is sealed."""
-    head = heads.lock(tx, turn.session_id, timestamps=0)
-    _refuse_unnumbered(tx, turn.parent_id)
+    head = heads.lock(tx, turn.session_id, timestamps=0)  # once more: it reserves the number of the event
+    for each in (turn.parent_id, turn.id):
+        note.refuse_unnumbered(tx, each)
     tx.defer(Q.note_message, session=turn.session_id, at=now_ms())
-    return _give(tx, answer.put(tx, runtime, head, turn, said, finish=True), stamp)
-
-
-def _refuse_unnumbered(tx: Tx, turn_id: str | None) -> None:
-    if turn_id is not None and tx.one(Q.unnumbered_of_turn, turn=turn_id) is not None:
-        raise Unnumbered
+    return _give(tx, answer.put(tx, runtime, head, turn, said, finish=True), note.stamp)
 
 
 def _give(tx: Tx, ref: str, stamp: float | None) -> int:
     row = tx.one(Q.give_number, ref=ref, stamp=stamp)
-    assert row is not None
+    if row is None:
+        known = records.number_of.one(tx, ref=ref)
+        assert known is not None
+        return known.number
     (number,) = row
     return int(number)
 
@@ -117,6 +126,7 @@ def keep_prompt(tx: Tx, text: str) -> str:
 
 def end(tx: Tx, runtime: Runtime, session_id: str, reason: str | None) -> None:
     """It ends once: the first reason stays."""
+    heads.lock(tx, session_id, timestamps=0, events=0)  # others may end it until then
     if sessions.info(tx, session_id).ended_at is None:
         lifecycle.set_ended(tx, runtime, session_id, True, reason)
 

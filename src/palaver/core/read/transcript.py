@@ -33,7 +33,6 @@ FindLoose = Callable[[Tx, str], list[LooseMessage]]
 _PartsOf = Callable[[list[str]], list[list[Any]] | None]
 _LINE, _FIELD = "\x1e", "\x1f"
 _BETWEEN = ",\n\r\t"
-_ROW = f'{{"type":"{TOOL_ROW}"'
 
 
 class Message:
@@ -97,7 +96,10 @@ def as_ui(messages: list[Message]) -> list[dict[str, Any]]:
 
 def _is_row(message: Message) -> bool:
     """A row of a dialect that is no message is in no view of the AI SDK."""
-    return len(message.parts) == 1 and message.parts[0].startswith(_ROW)
+    if len(message.parts) != 1 or f'"{TOOL_ROW}"' not in message.parts[0]:
+        return False
+    part = damage.parsed(message.parts[0])
+    return isinstance(part, dict) and part.get("type") == TOOL_ROW
 
 
 def _ui(shown_id: str, role: str, stored: str, parts: list[Any], row_id: str) -> dict[str, Any]:

@@ -41,7 +41,9 @@ def put(tx: Tx, runtime: Runtime, head: Head, turn: OpenTurn, data: dict[str, An
         turn.add(tx, "result", turn.part_ids[index])
     if finish and not turn.fold.unresolved():
         landed = landing.land(tx, runtime, turn, "completed")
-        if landed is not None:  # if the commit fails, no head stands on it, and the entry is never used
+        if landed is None:  # the head has moved on without it
+            landing.drift(tx, turn, "completed")
+        else:  # if the commit fails, no head stands on it, and the entry is never used
             runtime.head_cache.put(turn.session_id, landed)
     return turn.part_ids[index]
 

@@ -44,7 +44,7 @@ class WholeTurn(NamedTuple):
 
     def ended(self, status: Any) -> WholeTurn:
         if status is not None and status not in SEALED:
-            raise BadValue(f"a turn ends as completed, failed or aborted, not {arguments.shown(status)}")
+            raise BadValue(f"a turn ends as completed, failed or aborted, or is waiting, not {arguments.shown(status)}")
         return self._replace(status=status)
 
     def having_used(self, usage: Any, cost_usd: Any) -> WholeTurn:

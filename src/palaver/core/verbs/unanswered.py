@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from ...aisdk import chunks
 from ...aisdk.chunks import Item
+from ...aisdk.folding import Fold
 from ...aisdk.parts import FINAL, is_open_tool, is_tool
 from ...aisdk.unfolding import unfold
 from ...base import exact_json
@@ -50,7 +51,18 @@ def _items(answer: dict[str, Any]) -> list[Item]:
     text = message_input.metadata_of(answer)
     about = None if text is None else exact_json.Raw(text.encode())
     said = unfold(parts, about, message_input.client_id_of(answer))
-    return [*map(chunks.parse, said), _FINISH]
+    items = list(map(chunks.parse, said))
+    _refuse_doubles(items, len(parts))
+    return [*items, _FINISH]
+
+
+def _refuse_doubles(items: list[Item], count: int) -> None:
+    """Two calls, or two pieces of data, of one id are one to a stream: the second would be lost in the first."""
+    fold = Fold({"id": "", "role": "assistant", "parts": []}, resets=False)
+    for chunk, _ in items:
+        fold.apply(chunk)
+    if len(fold.parts) != count:
+        raise BadValue("two parts of a turn that waits have the same id; give each an id of its own")
 
 
 def _opened(part: Any) -> Any:

@@ -8,7 +8,7 @@ from __future__ import annotations
 import sqlite3
 from collections.abc import Callable
 from functools import wraps
-from typing import ParamSpec, TypeVar
+from typing import Any, ParamSpec, TypeVar
 
 from ...errors import BadValue, NotFound, PalaverError, Refused, SessionExists, StoreBusy, StoreCorrupt, StoreTimeout
 
@@ -26,7 +26,6 @@ _KINDS: list[tuple[tuple[type[PalaverError], ...], type[sqlite3.Error]]] = [
 def like_sqlite(method: Callable[P, R]) -> Callable[P, R]:
     """What a method raises is an error of sqlite3, too."""
 
-    @wraps(method)
     def calls(*args: P.args, **given: P.kwargs) -> R:
         try:
             return method(*args, **given)
@@ -34,7 +33,8 @@ def like_sqlite(method: Callable[P, R]) -> Callable[P, R]:
             error.__class__ = _both(type(error))
             raise
 
-    return calls
+    calls.__code__ = calls.__code__.replace(co_name=method.__name__)  # errors name the verb that was called
+    return wraps(method)(calls)
 
 
 _MADE: dict[type[PalaverError], type[PalaverError]] = {}
@@ -44,5 +44,20 @@ def _both(kind: type[PalaverError]) -> type[PalaverError]:
     """The class of an error, and that of sqlite3 that fits it; made once."""
     if kind not in _MADE and not issubclass(kind, sqlite3.Error):
         other = next(other for kinds, other in _KINDS if issubclass(kind, kinds))
-        _MADE[kind] = type(kind.__name__, (kind, other), {"__module__": kind.__module__, "__doc__": kind.__doc__})
+        about = {"__module__": kind.__module__, "__doc__": kind.__doc__, "__reduce__": _reduced}
+        _MADE[kind] = type(kind.__name__, (kind, other), about)
     return _MADE.get(kind, kind)
+
+
+def _reduced(error: PalaverError) -> tuple[Any, ...]:
+    """Such an error can be sent to another process, which makes the same of it."""
+    kind = next(kind for kind, made in _MADE.items() if made is type(error))
+    return _again, (kind, error.args, error.__dict__)
+
+
+def _again(kind: type[PalaverError], args: tuple[Any, ...], about: dict[str, Any]) -> PalaverError:
+    error = kind.__new__(kind, *args)
+    error.args = args
+    error.__dict__.update(about)
+    error.__class__ = _both(kind)
+    return error

@@ -15,7 +15,7 @@ from typing import Any
 
 import msgspec
 
-from ...errors import NotAStore, PalaverError, Refused, StoreError, StoreFull, StoreReadOnly
+from ...errors import PalaverError, Refused, StoreError, StoreFull, StoreReadOnly
 from ...numbered import NumberedRows, SummaryRow
 from ...session import Session
 from ...store import Store
@@ -23,7 +23,8 @@ from . import schema_6, state_file, totals
 from .columns import LATER_MESSAGES, LATER_SESSIONS
 from .message_rows import of_store
 from .rows import MESSAGE_COLUMNS, SESSION_COLUMNS, Row
-from .session_rows import name_of
+from .session_columns import MODEL_USAGE, OURS, kept
+from .session_rows import metadata, name_of
 from .stored_rows import StoredRow, rows_of
 from .stored_session import session_row, title_of
 from .tables import quoted
@@ -54,14 +55,12 @@ def export_file(
     path: str | os.PathLike[str],
     strict: bool = False,
     *,
-    overwrite: bool = False,
     number_of: NumberOf | None = None,
     progress: Progress | None = None,
 ) -> ExportReport:
-    """Every session of a store as a `state.db`. A file that is there stays, unless `overwrite` says that it may go; a
-    store, or a file that is in use, always does."""
+    """Every session of a store as a `state.db`. A file that is there stays as it is: it may be Hermes' own."""
     name = os.fspath(path)
-    _refuse(name, overwrite)
+    _refuse(name)
     part = f"{name}.{os.getpid()}.part"
     try:
         _make(name, part)
@@ -69,7 +68,7 @@ def export_file(
             file = _File(connection, ExportReport(name), strict)
             file.fill(store, number_of, progress)
         _write_out(part)
-        _refuse(name, overwrite)  # it may have been made since
+        _refuse(name)  # it may have been made since
         os.replace(part, name)
     except sqlite3.Error as error:
         kind = StoreFull if "full" in str(error) else StoreError
@@ -96,28 +95,13 @@ def _write_out(part: str) -> None:
         os.close(fd)
 
 
-def _refuse(path: str, overwrite: bool) -> None:
-    if not os.path.lexists(path):
-        if any(os.path.lexists(path + end) for end in _BESIDE):
-            raise Refused(f"there is a log beside {path}, of a database that is not there; name another file")
-        return
-    if not overwrite:
-        raise Refused(f"{path} is there already; name another file, or say that it may be overwritten")
+def _refuse(path: str) -> None:
+    if os.path.lexists(path):
+        raise Refused(
+            f"{path} is there already, and nothing is written over it; name another file, or take it away first"
+        )
     if any(os.path.lexists(path + end) for end in _BESIDE):
-        raise Refused(f"{path} is in use, or was left with a log; nothing is written over it")
-    if not os.path.isfile(path) or _is_another_database(path):
-        raise Refused(f"{path} is a store, another database, or no file; nothing is written over it")
-
-
-def _is_another_database(path: str) -> bool:
-    """A database that is no `state.db`; what is no database at all may go."""
-    try:
-        with state_file.opened(path):
-            return False
-    except NotAStore as error:
-        return "no SQLite" not in str(error) and "is empty" not in str(error)
-    except StoreError:
-        return True
+        raise Refused(f"there is a log beside {path}, of a database that is not there; name another file")
 
 
 class _File:
@@ -133,11 +117,13 @@ class _File:
         except sqlite3.OperationalError as error:
             raise StoreError(f"this Python's SQLite cannot make Hermes' tables: {error}") from None
         connection.execute("INSERT INTO schema_version (version) VALUES (?)", (schema_6.VERSION,))
+        if strict:
+            connection.execute(f"PRAGMA application_id = {state_file.STRICT}")
 
     def fill(self, store: Store, number_of: NumberOf | None, progress: Progress | None) -> None:
         rows = of_store(store)
         self._connection.execute("BEGIN")
-        for found in reversed(rows.summaries(lambda _: True, source=None, roots=False, limit=-1, offset=0)):
+        for found in reversed(rows.summaries(roots=False, limit=-1)):
             self._add(rows, found, number_of)
             if progress is not None:
                 progress(self.report.sessions, self.report.rows)
@@ -160,7 +146,7 @@ class _File:
         self._put("sessions", row | counts(found))
         for each in found:
             self._put_row(each, name, number_of)
-        self._put_models(row, used)
+        self._put_models(row, used, kept(metadata(about), OURS).get(MODEL_USAGE))
         self.report.sessions += 1
 
     def _title(self, about: SummaryRow, name: str) -> str | None:
@@ -181,17 +167,23 @@ class _File:
         self._put("messages", {"id": number, "session_id": name, **each.row, **state})
         self.report.rows += 1
 
-    def _put_models(self, row: Row, used: list[Spent]) -> None:
-        """What each model used, where the totals do not say it."""
-        if not used or (len(used) == 1 and used[0].source == totals.SOURCE and used[0].model in (row["model"], None)):
+    def _put_models(self, row: Row, used: list[Spent], came: Any) -> None:
+        """What each model used, where the totals do not say it; as it came, where nothing was counted since."""
+        rows = [each for each in came if isinstance(each, dict)] if isinstance(came, list) else []
+        if not _is_used_so(row, rows, used):
+            rows = []
+        if not rows and (not used or _is_said_by_totals(row, used)):
             return
         if self._strict:
-            self._leave("what each model used", len(used))
+            self._leave("what each model used", len(rows or used))
             return
         if not self._has_models:
             self._connection.execute(schema_6.MODEL_USAGE)
             self._has_models = True
-        for one in used:
+        for each in rows:
+            known = {name: _bound(value) for name, value in each.items() if name in schema_6.MODEL_USAGE}
+            self._insert("session_model_usage", known | {"session_id": row["id"]})
+        for one in used if not rows else ():
             if one.model is not None:
                 self._put_model(row["id"], one)
 
@@ -221,6 +213,17 @@ class _File:
 
     def _leave(self, what: str, count: int = 1) -> None:
         self.report.left_out[what] = self.report.left_out.get(what, 0) + count
+
+
+def _is_used_so(row: Row, rows: list[Row], used: list[Spent]) -> bool:
+    """Whether the rows by model that came with a session say what it used by now."""
+    said = totals.spent(row, rows, lambda _: None) if rows else []
+    return {one.key: one for one in said} == {one.key: one for one in used}
+
+
+def _is_said_by_totals(row: Row, used: list[Spent]) -> bool:
+    [first, *others] = used
+    return not others and first.source == totals.SOURCE and first.model in (row["model"], None)
 
 
 def counts(found: list[StoredRow]) -> dict[str, Any]:

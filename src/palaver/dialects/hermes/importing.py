@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import msgspec
 
-from ...errors import GraftRefused
+from ...errors import GraftRefused, SessionNotFound
 from ...grafts.values import GraftedSession, GraftProgress, GraftReport, GraftSession
 from ...session import Session
 from ...store import Store
@@ -22,7 +22,7 @@ from .columns import Tell, plain, said
 from .file_session import FileSession, mark_of, session_of
 from .file_turns import FileRow, file_rows, turns
 from .rows import Row
-from .session_columns import COMPACTED, IMPORTED, ORIGIN, OURS, UNKNOWN, kept
+from .session_columns import COMPACTED, IMPORTED, MODEL_USAGE, ORIGIN, OURS, UNKNOWN, kept
 from .state_file import StateFile
 from .totals import Spent
 
@@ -71,7 +71,12 @@ def bring_in(store: Store, file: StateFile, progress: Progress | None = None) ->
     source = Source(file)
     report = ImportReport(file.path, file.version, (file.version or 0) > state_file.NEWEST)
     for found in source.sessions():
-        _bring_in(store, found, report, progress)
+        if file.is_strict and _is_here(store, found):
+            why = "is here already, and a strict export has less than it had; it was left alone"
+            report.sessions += 1
+            report.skipped.append(f"{found.about.id} {why}")
+        else:
+            _bring_in(store, found, report, progress)
     report.problems = source.problems + report.problems
     report.tables = file.others
     report.unreadable = [str(gap) for gap in file.gaps]
@@ -140,7 +145,9 @@ class Source:
         tell = self._tell(name, None)
         row = None if number is None else self._file.sessions.row(number)
         told = {"id": name, "source": UNKNOWN} if row is None else said(row, self._file.sessions.columns, tell)
-        about = session_of(told | {"id": name}, parent, self._flags(name))
+        by_model = [{k: v for k, v in each.items() if k != "session_id"} for each in self._usage.get(name, ())]
+        flags = self._flags(name) | ({MODEL_USAGE: by_model} if by_model else {})
+        about = session_of(told | {"id": name}, parent, flags)
         return Found(about, totals.spent(told, self._usage.get(name, ()), tell), lambda: self._rows(name))
 
     def _rows(self, name: str) -> Iterator[FileRow]:
@@ -231,6 +238,13 @@ def _bring_in(store: Store, found: Found, report: ImportReport, progress: Progre
     if given is not None and given.follow(session):
         report.beside -= grafted.beside
     _settle(store, session, found, grafted, is_ours=given is not None)
+
+
+def _is_here(store: Store, found: Found) -> bool:
+    try:
+        return bool(store.sessions.get(found.about.id, deleted=True))
+    except SessionNotFound:
+        return store.find_foreign_id(ORIGIN, found.about.id, scope="session") is not None
 
 
 def _is_as_it_was(store: Store, found: Found) -> bool:

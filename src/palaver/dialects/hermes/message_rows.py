@@ -113,11 +113,18 @@ def _metadata(message: StoredMessage) -> dict[str, Any]:
     return value if isinstance(value, dict) else {}
 
 
-def counts(found: Iterable[NumberedRow]) -> tuple[int, int]:
-    """How many rows there are, and how many calls in them."""
+class Counted(NamedTuple):
+    """How many rows there are, how many calls in them, and when the last was written."""
+
+    messages: int
+    calls: int
+    last: float | None
+
+
+def count(found: Iterable[NumberedRow]) -> Counted:
     active = [one for one in said(found) if one.is_active]
     calls = sum(len(_calls(one.row)) for one in active)
-    return len(active), calls
+    return Counted(len(active), calls, max((one.at for one in active), default=None))
 
 
 def _calls(row: Row) -> list[Any]:
@@ -146,6 +153,8 @@ def conversation_row(one: Said) -> Row:
         message["tool_calls"] = _decoded(row["tool_calls"], [])
     if row["role"] == "assistant":
         message |= {name: row[name] for name in ("finish_reason", "reasoning") if row.get(name)}
+        if row.get("reasoning_content") is not None:  # of a file of a later version; some APIs want it back
+            message["reasoning_content"] = row["reasoning_content"]
         for name in ("reasoning_details", "codex_reasoning_items"):
             if row.get(name):
                 message[name] = _decoded(row[name], None)

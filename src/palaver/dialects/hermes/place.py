@@ -29,5 +29,7 @@ def opened(place: Any, **options: Any) -> Store:
     try:
         return open_store(path, **({"create": False} | options if is_there else options))
     except NotAStore as error:
+        if "is a database" not in str(error):
+            raise
         why = f"; if it is Hermes' own file, `palaver --store NEW import --from hermes {path}` brings it in"
         raise NotAStore(f"{error}{why}") from None

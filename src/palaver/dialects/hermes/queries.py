@@ -105,7 +105,7 @@ def _session(store: Store, name: str) -> Session | None:
 
 def _summaries(rows: NumberedRows) -> list[SummaryRow]:
     """All sessions, the oldest first."""
-    return rows.summaries(lambda _: True, source=None, roots=False, limit=-1, offset=0)[::-1]
+    return rows.summaries(roots=False, limit=-1)[::-1]
 
 
 def _titles(found: Iterable[SummaryRow]) -> dict[str, str | None]:

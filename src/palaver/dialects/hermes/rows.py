@@ -13,6 +13,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Mapping
+from itertools import chain, count
 from typing import Any
 
 from ...aisdk.parts import COMPACTION, FINAL, INTERRUPTED, TOOL_ROW, is_tool
@@ -46,6 +47,7 @@ _AS_TEXT, _AS_VALUE = 0, 1  # how the shape of a call says where the arguments s
 _PLAIN_CALL = {"id": 0, "type": "function", "function": {"name": 0, "arguments": _AS_TEXT}}
 _PLAIN = json.dumps(_PLAIN_CALL)
 _UNKNOWN_TOOL = "unknown"
+_MARKED = "structured"  # kept beside a result whose content Hermes stores as JSON behind its mark
 
 
 # ---------------------------------------------------------------- from a row
@@ -67,9 +69,12 @@ def message_of(row: Mapping[str, Any]) -> dict[str, Any]:
 
 def result_of(row: Mapping[str, Any], call: Mapping[str, Any]) -> tuple[Any, dict[str, Any] | None]:
     """The output that a `tool` row gives to the part of its call, and what is kept beside it."""
-    output = row.get("content")
-    left = _left(row, _plain_result(call, output))
-    return output, {_OURS: left} if left else None
+    content = row.get("content")
+    output = decoded(content)
+    if output is not content and STRUCTURED + json.dumps(output) == content:  # as it is, without Hermes' mark
+        return output, {_OURS: _left(row, _plain_result(call, output) | {"content": content}) | {_MARKED: True}}
+    left = _left(row, _plain_result(call, content))
+    return content, {_OURS: left} if left else None
 
 
 def has_calls(message: Mapping[str, Any]) -> bool:
@@ -125,9 +130,11 @@ def _media_type(url: str) -> str:
 def _call_parts(row: Mapping[str, Any]) -> Iterable[Part]:
     if row.get("tool_calls") is None:
         return
-    calls = _parsed(row["tool_calls"])
-    taken = set[str]()
-    for place, call in enumerate(calls if isinstance(calls, list) else [calls]):
+    found = _parsed(row["tool_calls"])
+    calls = found if isinstance(found, list) else [found]
+    given = [call.get("id") for call in calls if isinstance(call, dict)]
+    taken = {name for name in given if isinstance(name, str) and given.count(name) > 1}  # nobody can answer by these
+    for place, call in enumerate(calls):
         yield _call_part(call, place, taken)
 
 
@@ -137,7 +144,9 @@ def _call_part(call: Any, place: int, taken: set[str]) -> Part:
     function = about.get("function")
     function = function if isinstance(function, dict) else {}
     name, known = function.get("name"), about.get("id")
-    call_id = known if isinstance(known, str) and _is_name(known) and known not in taken else f"call-{place}"
+    free = (f"call-{number}" for number in count(place))
+    names = chain([known] if isinstance(known, str) and _is_name(known) else [], free)
+    call_id = next(name for name in names if name not in taken)
     taken.add(call_id)
     given = function.get("arguments")
     text = _raw(given)
@@ -168,7 +177,8 @@ def opened(text: str) -> Part:
     if text.startswith(_REASONING) and f'"{_OURS}"' in text:
         return _opened_reasoning(text)
     part = exact_json.parse(text)
-    return part if isinstance(part, dict) else {"type": "data-damaged"}
+    is_part = isinstance(part, dict) and isinstance(part.get("type"), str)
+    return part if is_part else {"type": "data-damaged"}
 
 
 def _opened_reasoning(text: str) -> Part:
@@ -199,7 +209,11 @@ def result_row(part: Part) -> Row:
     row = _plain_result(part, _output_of(part))
     about = part.get(_RESULT)
     left = about.get(_OURS) if isinstance(about, dict) else None
-    return row | left if isinstance(left, dict) else row
+    if not isinstance(left, dict):
+        return row
+    if left.get(_MARKED):
+        row["content"] = STRUCTURED + json.dumps(_output_of(part))
+    return row | {name: value for name, value in left.items() if name != _MARKED}
 
 
 def has_result(part: Mapping[str, Any]) -> bool:

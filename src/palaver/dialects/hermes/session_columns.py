@@ -19,6 +19,7 @@ BILLING = {
     "pricing_version": "pricing_version",
 }
 PROMPT, DIGEST, COMPACTED, IMPORTED = "system_prompt", "system_prompt_digest", "compacted", "imported"
+MODEL_USAGE = "model_usage"  # the rows of a later version that say what each model used, as they came
 _NOTHING: Mapping[str, Any] = {}
 
 

@@ -28,6 +28,7 @@ from .rows import Row
 from .session_columns import AGENT, UNKNOWN
 
 _DAY = 86_400.0
+_ALL = 1_000_000  # more rows than anybody looks at
 _LONGEST_CHAIN = 100  # of sessions that continue each other
 _COMPRESSION = "compression"
 _PREVIEW = 60  # characters
@@ -104,10 +105,8 @@ class SessionDB:
     @like_sqlite
     def update_system_prompt(self, session_id: str, system_prompt: str | None) -> None:
         session = self._rows.find(session_id)
-        if session is None:
-            return
-        digest = None if system_prompt is None else self._rows.keep_prompt(system_prompt)
-        session.update_metadata(session_rows.with_prompt(session.metadata, digest))
+        if session is not None:
+            self._rows.set_prompt(session.id, system_prompt, session_rows.with_prompt)
 
     @like_sqlite
     def update_token_counts(
@@ -135,6 +134,8 @@ class SessionDB:
             return
         usage = {"input": input_tokens, "output": output_tokens, "reasoning": reasoning_tokens}
         usage |= {"cache_read": cache_read_tokens, "cache_write": cache_write_tokens}
+        for name, count in usage.items():
+            arguments.whole(f"{name}{'' if 'cache' in name else '_tokens'}", count)
         billing = {"billing_provider": billing_provider, "billing_base_url": billing_base_url}
         billing |= {"billing_mode": billing_mode, "cost_status": cost_status, "cost_source": cost_source}
         billing["pricing_version"] = pricing_version
@@ -236,6 +237,13 @@ class SessionDB:
         row |= {"finish_reason": finish_reason, "reasoning": reasoning}
         row |= {"reasoning_details": _json(reasoning_details), "codex_reasoning_items": _json(codex_reasoning_items)}
         message = rows.message_of(row)
+        try:
+            return self._append(session_id, row, message, stamp)
+        except SessionNotFound:
+            raise SessionNotFound(session_id, "create_session() makes it") from None
+
+    def _append(self, session_id: str, row: Row, message: dict[str, Any], stamp: float) -> int:
+        role, tool_call_id = row["role"], row["tool_call_id"]
         if role == "tool" and isinstance(tool_call_id, str):
             return self._rows.answer(session_id, tool_call_id, lambda call: rows.result_of(row, call), message, stamp)
         if rows.has_calls(message):
@@ -261,8 +269,10 @@ class SessionDB:
         """Nothing is said in it any more. Palaver keeps what was: `session.undo()` brings it back."""
         session = self._rows.find(session_id)
         while session is not None:
+            for turn in session.waiting():  # nobody answers their calls any more
+                session.stop(turn.id, "clear_messages")
             revision = session.revision
-            if not session.transcript():
+            if session.info.turn_id is None:
                 return
             try:
                 return session.move(None, revision, reason="clear_messages")
@@ -272,7 +282,8 @@ class SessionDB:
     @like_sqlite
     def message_count(self, session_id: str | None = None) -> int:
         if session_id is None:
-            return self._rows.count()
+            count, others = self._rows.count()
+            return count + sum(message_rows.count(self._rows.read(each)).messages for each in others)
         row = self.get_session(session_id)
         return 0 if row is None else int(row["message_count"])
 
@@ -298,8 +309,9 @@ class SessionDB:
     ) -> list[Row]:
         """Find rows by their words: all of them, "phrases", OR, NOT, prefix*."""
         asked = search_text.said(query or "")
-        if not asked or limit <= 0 or (source_filter is not None and not source_filter):
+        if not asked or limit == 0 or (source_filter is not None and not source_filter):
             return []
+        offset, limit = max(offset, 0), _ALL if limit < 0 else limit
         about: dict[str, Any] = {"sources": source_filter, "without": exclude_sources or (), "roles": role_filter or ()}
         found = self._rows.search(asked, offset + limit, **about)[offset:]
         sessions = {each: self._rows.summary(each) for each in dict.fromkeys(one.session_id for one in found)}
@@ -328,21 +340,15 @@ class SessionDB:
     def _listed(
         self, source: str | None, without: Sequence[str] | None, roots: bool, limit: int, offset: int
     ) -> list[SummaryRow]:
-        left_out = set(without or ())
-        return self._rows.summaries(
-            lambda row: session_rows.source_of(row) not in left_out,
-            source=source or None,
-            roots=roots,
-            limit=limit,
-            offset=offset,
-        )
+        about: dict[str, Any] = {"source": source or None, "roots": roots, "limit": limit, "offset": offset}
+        return self._rows.summaries({*(without or ())}, **about)
 
     def _rich(self, found: list[SummaryRow]) -> list[Row]:
-        listed = session_rows.session_rows(self._rows, found)
         first = self._rows.first_words([row.id for row in found]) if found else {}
-        for row, ours in zip(listed, found, strict=True):
-            row["preview"] = _preview(first.get(ours.id) if ours.relation != "fork" else ours.preview)
-            row["last_active"] = session_rows.last_active(self._rows, ours) or row["started_at"]
+        listed = []
+        for (row, last), ours in zip(session_rows.with_last(self._rows, found), found, strict=True):
+            preview = _preview(first.get(ours.id) if ours.relation != "fork" else ours.preview)
+            listed.append(row | {"preview": preview, "last_active": row["started_at"] if last is None else last})
         return listed
 
     def _projected(self, row: Row, found: SummaryRow) -> Row:

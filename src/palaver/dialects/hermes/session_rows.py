@@ -13,6 +13,7 @@ from ...base import exact_json
 from ...errors import BadValue
 from ...numbered import NumberedRows, SummaryRow, Sums
 from . import message_rows
+from .message_rows import Counted
 from .rows import SESSION_COLUMNS, Row
 from .session_columns import BILLED, BILLING, DIGEST, OURS, PROMPT, UNKNOWN, joined, kept, plain_model, seconds, text
 
@@ -36,15 +37,21 @@ def metadata(row: SummaryRow) -> dict[str, Any]:
 
 
 def session_rows(rows: NumberedRows, found: Sequence[SummaryRow]) -> list[Row]:
-    """What the columns of several sessions say; what was counted of them is asked for at once."""
+    return [row for row, _ in with_last(rows, found)]
+
+
+def with_last(rows: NumberedRows, found: Sequence[SummaryRow]) -> list[tuple[Row, float | None]]:
+    """What the columns of several sessions say, and when the last row of each was written; what was counted of them is
+    asked for at once."""
     sums = rows.sums([row.id for row in found]) if found else {}
-    return [_session_row(rows, row, sums.get(row.id)) for row in found]
+    counted = [_counted(rows, row) for row in found]
+    return [(_session_row(rows, row, sums.get(row.id), one), one.last) for row, one in zip(found, counted, strict=True)]
 
 
-def _session_row(rows: NumberedRows, row: SummaryRow, sums: Sums | None) -> Row:
+def _session_row(rows: NumberedRows, row: SummaryRow, sums: Sums | None, counted: Counted) -> Row:
     about = metadata(row)
-    ours, billing = kept(about, OURS), kept(about, BILLED)
-    messages, calls = _counts(rows, row)
+    ours, billing = _inherited(rows, row, kept(about, OURS)), kept(about, BILLED)
+    messages, calls, _ = counted
     (spent, said, thought, read, written), estimated, actual = _used(row, sums)
     # fmt: off
     found: Row = dict(zip(SESSION_COLUMNS, (
@@ -58,6 +65,15 @@ def _session_row(rows: NumberedRows, row: SummaryRow, sums: Sums | None) -> Row:
     ), strict=True))
     # fmt: on
     return found | _odd(row, ours) if ours else found
+
+
+def _inherited(rows: NumberedRows, row: SummaryRow, ours: Mapping[str, Any]) -> Mapping[str, Any]:
+    """A fork has the prompt and the configuration of the session that it was forked from."""
+    if row.relation != "fork" or row.parent_id is None:
+        return ours
+    origin = rows.summary(row.parent_id)
+    given = {} if origin is None else _inherited(rows, origin, kept(metadata(origin), OURS))
+    return {name: given[name] for name in (DIGEST, PROMPT, "model_config") if name in given} | dict(ours)
 
 
 def _odd(row: SummaryRow, ours: Mapping[str, Any]) -> Row:
@@ -74,20 +90,13 @@ def brief(row: SummaryRow) -> Row:
     return found | {"started_at": seconds(row.created_at, ours.get("started_at"))}
 
 
-def last_active(rows: NumberedRows, row: SummaryRow) -> float | None:
-    """When the last row was written; None: there is none."""
+def _counted(rows: NumberedRows, row: SummaryRow) -> Counted:
     if row.is_irregular:
-        return max((one.at for one in message_rows.said(rows.read(row.id))), default=None)
-    if row.thread_messages is None or row.last_message_at is None:
-        return None
-    return row.last_message_at / 1000 if row.last_stamp is None else row.last_stamp
-
-
-def _counts(rows: NumberedRows, row: SummaryRow) -> tuple[int, int]:
-    """How many rows it has, and how many calls are in them."""
-    if row.is_irregular:
-        return message_rows.counts(rows.read(row.id))
-    return (row.thread_messages or 0) + (row.thread_results or 0) - row.interrupted, row.thread_calls or 0
+        return message_rows.count(rows.read(row.id))
+    last = row.last_stamp if row.open_stamp is None else row.open_stamp
+    if last is None and row.row_count and row.last_message_at is not None:
+        last = row.last_message_at / 1000
+    return Counted(row.row_count, row.call_count, last)
 
 
 def _used(row: SummaryRow, sums: Sums | None) -> tuple[tuple[int, int, int, int, int], float | None, float | None]:

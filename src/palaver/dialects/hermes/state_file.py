@@ -23,6 +23,7 @@ from . import snapshot
 from .tables import Gap, Table, as_text
 
 NEWEST = 22  # the newest schema that was looked at
+STRICT = 0x50565336  # the mark of an export that leaves out what schema 6 cannot say
 READ = ("sessions", "messages", "session_model_usage")
 _OWN = ("schema_version", "state_meta")  # how the file is kept, not what was said
 _DERIVED = ("messages_fts", "sqlite_")  # what the names of tables begin with that are made of others
@@ -121,6 +122,14 @@ class StateFile:
             for (version,) in self._connection.execute("SELECT version FROM schema_version LIMIT 1"):
                 return int(version)
         return None
+
+    @cached_property
+    def is_strict(self) -> bool:
+        """Whether it is an export of ours that leaves something out."""
+        with suppress(sqlite3.DatabaseError):
+            [(found,)] = self._connection.execute("PRAGMA application_id")
+            return bool(found == STRICT)
+        return False
 
     @cached_property
     def others(self) -> dict[str, int | None]:

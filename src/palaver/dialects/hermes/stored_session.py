@@ -9,10 +9,10 @@ from ...session import Session
 from . import titles
 from .growth import GROWN
 from .rows import SESSION_COLUMNS, Row
-from .session_columns import COMPACTED, DIGEST, IMPORTED, OURS, PROMPT, kept, text
+from .session_columns import COMPACTED, DIGEST, IMPORTED, MODEL_USAGE, OURS, PROMPT, kept, text
 from .session_rows import metadata, session_rows
 
-_INTERNAL = {DIGEST, PROMPT, COMPACTED, f"{COMPACTED}_active", IMPORTED, GROWN, *SESSION_COLUMNS}
+_INTERNAL = {DIGEST, PROMPT, MODEL_USAGE, COMPACTED, f"{COMPACTED}_active", IMPORTED, GROWN, *SESSION_COLUMNS}
 
 
 def session_row(rows: NumberedRows, found: SummaryRow) -> Row:

@@ -183,3 +183,16 @@ def test_a_session_that_was_reopened_here_stays_so_while_its_row_says_the_same(
     here.reopen()
     import_file(store, source)
     assert here.info.ended_at is None
+
+
+def test_a_strict_export_leaves_alone_what_is_here(store: palaver.Store, tmp_path: Path) -> None:
+    said = Said()("user", "one")("assistant", "1")("user", "two")
+    source = made(tmp_path / "state.db", [session()], said.rows, 22)
+    change(source, "UPDATE messages SET active = 0 WHERE id > 2")
+    import_file(store, source)
+    export_file(store, tmp_path / "strict.db", strict=True)
+    before = held(store)
+    report = import_file(store, tmp_path / "strict.db")
+    assert (report.rows, len(report.skipped), held(store)) == (0, 1, before)
+    with palaver.open(tmp_path / "other.db") as other:
+        assert import_file(other, tmp_path / "strict.db").rows == 2

@@ -1,8 +1,9 @@
 -- Rows with numbers: a message is a row, and so is the result of each call. For dialects that know them so.
 
 -- name: give_number
--- Rows of one session get theirs under its lock, so they rise in the order of the commits.
-INSERT INTO row_numbers (ref, stamp) VALUES (:ref, :stamp) RETURNING number;
+-- Rows of one session get theirs under its lock, so they rise in the order of the commits. No row: a fork, which shares
+-- it and has another lock, was first.
+INSERT INTO row_numbers (ref, stamp) VALUES (:ref, :stamp) ON CONFLICT (ref) DO NOTHING RETURNING number;
 
 -- name: number_of
 SELECT number, stamp FROM row_numbers WHERE ref = :ref;
@@ -18,24 +19,46 @@ SELECT n.ref, n.number, n.stamp FROM chat_parts p JOIN row_numbers n ON n.ref = 
  WHERE p.session_id = :session AND p.tool_state IS NOT NULL;
 
 -- name: unnumbered_of_turn
--- Whether a turn lists a message that has no number; then those before it may have none, too.
-SELECT 1 FROM turn_entries e
- WHERE e.turn_id = :turn AND e.kind = 'message'
-   AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref) LIMIT 1;
+-- Whether a turn has a row without a number. Who appends through a dialect numbers what it follows, so where the turn
+-- before has its numbers, all before it have. A message may have got steps since it was numbered.
+SELECT 1 FROM turn_entries e LEFT JOIN chat_parts p ON p.id = e.ref
+ WHERE e.turn_id = :turn
+   AND ((e.kind IN ('message', 'result') AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref))
+        OR (e.kind = 'part' AND p.type = 'step-start'
+            AND NOT EXISTS (SELECT 1 FROM stepped_sessions x WHERE x.session_id = p.session_id)))
+ LIMIT 1;
 
 -- snippet: has_steps
--- Whether a message of a session may be several rows: those that have numbers are known, of others the parts tell.
+-- Whether a message of a session may be several rows: marked sessions have one; where a turn has no numbers, parts tell.
 EXISTS (SELECT 1 FROM stepped_sessions x WHERE x.session_id = h.session_id)
-       OR (EXISTS (SELECT 1 FROM turn_entries e WHERE e.turn_id = h.turn_id AND e.kind = 'message'
-                      AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref))
+       OR (EXISTS (SELECT 1 FROM turn_entries e LEFT JOIN chat_parts p ON p.id = e.ref
+                    WHERE e.turn_id = h.turn_id
+                      AND ((e.kind = 'message' AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref))
+                           OR (e.kind = 'part' AND p.type = 'step-start')))
            AND EXISTS (SELECT 1 FROM chat_parts p WHERE p.session_id = h.session_id AND p.type = 'step-start'))
 
+-- snippet: is_open
+-- A turn that stands where the session goes on: its rows are seen.
+w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL AND w.status <> 'pending'
+           AND w.base_revision = h.revision
+
 -- snippet: is_irregular
--- Rows have to be read to be counted in forks, in sessions with an open turn, where sums are not filled yet, and where a
--- message may be several rows.
+-- Rows have to be read to be counted in forks, where somebody writes just now, where sums are not filled yet, where a
+-- message may be several rows, and where a file of a dialect says that some are not seen.
 h.relation = 'fork' OR (h.turn_id IS NOT NULL AND t.thread_results IS NULL)
-       OR EXISTS (SELECT 1 FROM turns w WHERE w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL)
+       OR EXISTS (SELECT 1 FROM turns w WHERE {is_open}
+                     AND (w.status = 'streaming' OR EXISTS (SELECT 1 FROM chat_parts p WHERE p.message_id = w.response_id
+                                                               AND p.type = 'step-start')))
+       OR EXISTS (SELECT 1 FROM chat_sessions c WHERE c.id = h.session_id AND c.metadata_json LIKE '%"compacted":[[%')
        OR {has_steps}
+
+-- snippet: open_rows
+-- Rows of turns that wait.
+(SELECT count(*) FROM turns w JOIN turn_entries e ON e.turn_id = w.id WHERE {is_open} AND e.kind IN ('message', 'result'))
+
+-- snippet: open_calls
+(SELECT count(*) FROM turns w JOIN chat_parts p ON p.message_id = w.response_id
+  WHERE {is_open} AND p.tool_state IS NOT NULL)
 
 -- name: mark_stepped
 INSERT INTO stepped_sessions (session_id, noted_at) VALUES (:session, :now) ON CONFLICT (session_id) DO NOTHING;
@@ -51,7 +74,7 @@ SELECT min(f.value) FROM session_facts f
 -- Calls of a session that ended without a result.
 (SELECT count(*) FROM chat_parts p JOIN chat_messages m ON m.id = p.message_id
   WHERE p.session_id = h.session_id AND p.tool_state = 'output-error'
-    AND p.data_json LIKE '%"errorText":"interrupted"%' AND m.metadata_json NOT LIKE '%"hidden_at":%')
+    AND p.data_json LIKE '%"errorText":"interrupted"}' AND m.metadata_json NOT LIKE '%"hidden_at":%')
 
 -- snippet: summary
 -- A session as a row: its counts, as far as they follow from the head's turn.
@@ -62,18 +85,21 @@ s.id, ({client_id} AND f.id = s.id) AS app_id, s.model_json, s.metadata_json, s.
        CASE WHEN o.deleted_at IS NULL THEN ({client_id} AND f.id = o.session_id) END AS parent_app_id,
        ({fact} WHERE f.session_id = s.id AND f.name = 'source') AS source,
        ({fact} WHERE f.session_id = s.id AND f.name = 'user') AS user_id,
-       t.thread_messages, t.thread_results, t.thread_calls,
-       CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END AS interrupted,
+       coalesce(t.thread_messages, 0) + coalesce(t.thread_results, 0) + {open_rows}
+           - CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END AS row_count,
+       coalesce(t.thread_calls, 0) + {open_calls} AS call_count,
        CASE WHEN {is_irregular} THEN 1 ELSE 0 END AS is_irregular,
        (SELECT n.stamp FROM turn_entries e JOIN row_numbers n ON n.ref = e.ref
-         WHERE e.turn_id = h.turn_id AND e.kind IN ('message', 'result') ORDER BY e.seq DESC LIMIT 1) AS last_stamp
+         WHERE e.turn_id = h.turn_id AND e.kind IN ('message', 'result') ORDER BY e.seq DESC LIMIT 1) AS last_stamp,
+       (SELECT max(n.stamp) FROM turns w JOIN turn_entries e ON e.turn_id = w.id JOIN row_numbers n ON n.ref = e.ref
+         WHERE {is_open}) AS open_stamp
 
 -- snippet: summarised
 chat_sessions s JOIN heads h ON h.session_id = s.id LEFT JOIN turns t ON t.id = h.turn_id
        LEFT JOIN heads o ON o.session_id = h.origin_id
 
 -- snippet: is_summarised
-h.deleted_at IS NULL AND (:roots = 0 OR o.session_id IS NULL OR o.deleted_at IS NOT NULL)
+h.deleted_at IS NULL AND (:roots = 0 OR h.relation = 'fork' OR o.session_id IS NULL OR o.deleted_at IS NOT NULL)
 
 -- name: summary_of
 SELECT {summary} FROM {summarised} WHERE s.id = :session AND h.deleted_at IS NULL;
@@ -102,9 +128,9 @@ SELECT count(*) AS sessions FROM chat_sessions s JOIN heads h ON h.session_id = 
 
 -- name: count_rows
 -- Of all living sessions, but for those that `irregular_sessions` lists.
-SELECT CAST(coalesce(sum(t.thread_messages + t.thread_results - CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END), 0)
-            AS INTEGER) AS found
-  FROM heads h JOIN turns t ON t.id = h.turn_id
+SELECT CAST(coalesce(sum(coalesce(t.thread_messages, 0) + coalesce(t.thread_results, 0) + {open_rows}
+            - CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END), 0) AS INTEGER) AS found
+  FROM heads h LEFT JOIN turns t ON t.id = h.turn_id
  WHERE h.deleted_at IS NULL AND NOT ({is_irregular});
 
 -- name: irregular_sessions
@@ -142,6 +168,7 @@ SELECT u.session_id, CAST(sum(u.input) AS INTEGER) AS input, CAST(sum(u.output) 
   FROM usage u WHERE u.session_id = one_of(:ids) AND u.source = :source GROUP BY u.session_id;
 
 -- name: first_said
+-- Not of messages that only wait in a queue (base_revision -1), nor where a row of Hermes had no content at all.
 -- The text that the user said first in several sessions.
 SELECT s.id AS session_id, (
     SELECT p.data_json FROM chat_messages m JOIN chat_parts p ON p.message_id = m.id
