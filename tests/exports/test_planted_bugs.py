@@ -160,7 +160,9 @@ CASES: list[Case] = [
     (
         "lineage",
         lambda r: r.plant.setattr(selection, "in_order", lambda sessions, needs: sorted(sessions, reverse=True)),
-        lambda r: test_round_trip.test_a_fork_at_a_turn_of_an_unrelated_session_comes_after_that_one_too(r.scratch),
+        lambda r: test_round_trip.test_a_fork_at_a_turn_of_an_unrelated_session_comes_after_that_one_too(
+            r.scratch, r.plant
+        ),
     ),
     (
         "writers of messages stay behind",

@@ -172,7 +172,7 @@ def test_promise_115_the_log_stays_bounded_beside_a_reader_and_after_it(
         after = write_much(session, path, 600)
     print(f"beside the reader: {[size // 1024 for size in sizes]} KB; after it: {after // 1024} KB")
     assert 4 * MB < max(sizes) <= 3 * sizes[0]  # of a snapshot or two, not of all six
-    assert after <= max(sizes)
+    assert after <= max(sizes) + MB // 8  # where a checkpoint happens to come a commit or two later
 
 
 # ---------------------------------------------------------------- 116: fair
