@@ -3,8 +3,8 @@
 Parameters are written `:name` and bound by position; their order is recorded here once. One text serves both engines;
 `greatest(` is spelled `max(` on SQLite, `least(` `min(`. `only_text(x)` is x where that is a text, and else no JSON: a
 column of SQLite may hold anything. `x = one_of(:ids)` takes several, as a JSON array, and goes by the index of x. What
-is of one engine alone stands behind `-- sqlite:` or `-- postgres:`, on that line or on those that follow; `-- plan: free`
-is a word to Postgres (see postgres/settings.py).
+is of one engine alone stands behind `-- sqlite:` or `-- postgres:`, on that line or on those that follow; `-- plan:
+free` is a word to Postgres (see postgres/settings.py).
 
 What several statements share is written once and used by its name in braces. `-- snippet: path` is used as `{path}`.
 `{columns turns}` are all columns of a table, in the order of schema.sql, `{values turns}` a parameter for each,
