@@ -56,7 +56,7 @@ def ask(store: palaver.Store, life: Everything, one: Asked, flags: Flags, state:
     said = f"{one.typed!r} {flags}"
     newest = pages(store, one.typed, random.choice((1, 4, 30)), order="newest", moves=random.random() < 0.1, **flags)
     _check_newest(life, one, newest.hits)
-    if random.random() < 0.1:
+    if random.random() < 0.05:
         _check_around(store, one, flags)
     found = [key_of(hit) for hit in newest.hits]
     assert max(Counter(found).values(), default=1) == 1, f"{said}: repeated"
@@ -64,7 +64,7 @@ def ask(store: palaver.Store, life: Everything, one: Asked, flags: Flags, state:
         assert must <= set(found) <= may, f"{said}: misses {must - set(found)}, has too much: {set(found) - may}"
         ranked = pages(store, one.typed, random.choice((1, 5, 30)), **flags).hits
         assert sorted(map(str, map(key_of, ranked))) == sorted(map(str, found)), f"{said}: ranked"
-        if random.random() < 0.4:
+        if random.random() < 0.3:
             _check_per_session(store, one, flags, random, ranked)
     else:
         assert set(found) <= may, f"{said}: has too much while the index is made again: {set(found) - may}"

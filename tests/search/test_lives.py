@@ -18,7 +18,7 @@ from . import judging, lives
 from .judging import Told
 
 EVERY = 12  # steps between two judgements
-QUERIES = 10  # of a judgement
+QUERIES = 9  # of a judgement
 
 
 @pytest.fixture(autouse=True)

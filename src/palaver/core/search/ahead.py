@@ -34,7 +34,8 @@ class _Kept(Generic[R]):
             self._rows |= new
 
     def __getitem__(self, each: str) -> list[R]:
-        self.read([each])
+        if each not in self._rows:
+            self.read([each])
         return self._rows[each]
 
 
