@@ -232,7 +232,7 @@ class AsyncSession(Async):
     ) -> str:
         """Answer a call of a turn that waits, without taking the turn up: it goes on waiting for its agent, who resumes
         it and finds the answer. `provider_metadata` is kept beside the result, as the AI SDK's own. `finish`: the turn
-        is sealed with the last answer that it waits for. The id of the turn."""
+        is sealed with the last answer that it waits for (as a stray, if the head has moved on). The id of the turn."""
     async def stop(self, turn_id: str | None = None, reason: str | None = None) -> list[str]:
         """End a turn, whoever writes it, in this process or another; without an id, every live or waiting turn on the
         current revision. It is sealed as aborted with all that is on disk; its writer gets TurnStopped at its next

@@ -22,7 +22,7 @@ _IMMUTABLE += " rtrim string_agg substr sum unnest array json_array_elements_tex
 _TRANSACTIONS = "age pg_current_snapshot pg_current_xact_id pg_snapshot_xmin"
 # Words that stand before a bracket and are no functions.
 _WORDS = "all and any as by check conflict distinct from in index into join key not on or over references select set"
-_WORDS += " table then union unique values when where with recursive else returning using gin fts5"
+_WORDS += " lateral table then union unique values when where with recursive else returning using gin fts5"
 _STAMPS = ("current_date", "current_time", "current_timestamp", "localtime", "localtimestamp", "current_user", "user")
 OUR_TABLES = ("chat_sessions", "chat_messages", "chat_parts")
 

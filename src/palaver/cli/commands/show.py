@@ -94,7 +94,7 @@ def show(
         with paged(call.screen, wanted=not no_pager) as screen:
             _heading(screen, target, turns, detail=detail)
             if usage:
-                print_usage(screen, target.session.info, turns)
+                print_usage(screen, target.session.info, turns, target.session.usage())
             else:
                 _print_window(Renderer(screen, detail=detail), store, target, window, turns)
 

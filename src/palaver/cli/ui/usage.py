@@ -3,15 +3,16 @@
 from __future__ import annotations
 
 from palaver import SessionInfo, TurnInfo
-from palaver.model import USAGE_KEYS, Usage
+from palaver.model import USAGE_KEYS, Usage, UsageEntry
 
 from .format import dollars, short
 from .screen import Screen
 from .table import Table
 
 
-def print_usage(screen: Screen, info: SessionInfo, turns: list[TurnInfo]) -> None:
-    """A line for each turn, for what is shown, and for the session if it used more (in branches and strays)."""
+def print_usage(screen: Screen, info: SessionInfo, turns: list[TurnInfo], told: list[UsageEntry]) -> None:
+    """A line for each turn, for what is shown, and for the session if it used more (in branches and strays); then for
+    what was told of the session as a whole."""
     table = Table(["turn", *USAGE_KEYS, "total", "cost"])
     for turn in turns:
         _add(table, screen.sanitized(short(turn.id)), turn.usage, turn.cost_usd)
@@ -19,6 +20,11 @@ def print_usage(screen: Screen, info: SessionInfo, turns: list[TurnInfo]) -> Non
     _add(table, "session", info.usage, info.cost_usd)
     if table.rows[-1][1:] == table.rows[-2][1:]:
         table.rows.pop()
+    for entry in told:
+        if entry.turn_id is None and entry.message_id is None:
+            name = " ".join(filter(None, (entry.source, entry.model)))
+            cost = entry.cost_reported if entry.cost_reported is not None else entry.cost_computed
+            _add(table, screen.sanitized(name), entry.usage, cost or 0.0)
     table.print(screen)
 
 
