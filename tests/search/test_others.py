@@ -95,6 +95,18 @@ def test_more_rows_than_are_remembered_are_found(place: Place, monkeypatch: pyte
     assert found(place, "heron") == [f"heron {number}" for number in range(4)]
 
 
+def test_copies_of_ours_hide_no_row(place: Place, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(loose, "_MOST_KNOWN", 2)
+    left, session = place.store.sessions.create(), place.store.sessions.create()
+    put(place, left, "a heron")
+    for number in range(5):
+        session.commit(f"fox {number}")
+    session.fork(copy=True)
+    place.store.reindex(only_missing=True)
+    assert looked_at(place) == []
+    assert found(place, "heron") == ["a heron"]
+
+
 def test_a_row_of_a_transaction_that_was_under_way_when_the_index_was_written_is_found(
     ready_space: tuple[str, str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -73,6 +73,14 @@ class Tx(Protocol):
         be. None: no more. An engine that looks after its own pages tells nothing."""
         ...
 
+    def arrival(self) -> tuple[int, str] | None:
+        """A mark behind all message rows that have come, and what it is known by; None if the engine cannot tell."""
+        ...
+
+    def arrived(self, mark: int, guard: str, limit: int) -> list[str] | None:
+        """The ids of message rows that another program wrote since; None: the mark is not of this place."""
+        ...
+
     def watermark(self) -> int | None:
         """A number that rises with every message row; None if the engine has none."""
         ...

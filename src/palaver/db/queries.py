@@ -2,9 +2,8 @@
 
 Parameters are written `:name` and bound by position; their order is recorded here once. One text serves both engines;
 `greatest(` is spelled `max(` on SQLite, `least(` `min(`. `only_text(x)` is x where that is a text, and else no JSON: a
-column of SQLite may hold anything. `x = one_of(:ids)` takes several, as a JSON array, and goes by the index of x. What
-is of one engine alone stands behind `-- sqlite:` or `-- postgres:`, on that line or on those that follow;
-`-- plan: free` is a word to Postgres (see postgres/settings.py).
+column of SQLite may hold anything. What is of one engine alone stands behind `-- sqlite:` or `-- postgres:`, on that
+line or on those that follow; `-- plan: free` is a word to Postgres (see postgres/settings.py).
 
 What several statements share is written once and used by its name in braces. `-- snippet: path` is used as `{path}`.
 `{columns turns}` are all columns of a table, in the order of schema.sql, `{values turns}` a parameter for each,
@@ -30,7 +29,6 @@ _PARAM = re.compile(r"'[^']*'|(?<!:):([a-z_]+)")
 _COMMENT = re.compile(r"--[^\n]*")
 _SHARED = re.compile(r"\{(\w+)(?: (\w+))?\}")
 ONLY_TEXT = re.compile(r"only_text\(([^()]+)\)")
-ONE_OF = re.compile(r"= one_of\(([^()]+)\)")
 
 
 class Query:
@@ -75,7 +73,6 @@ def of_engine(engine: str, body: str) -> str:
 def for_sqlite(body: str) -> str:
     """A statement of Postgres alone becomes one that SQLite refuses."""
     text = ONLY_TEXT.sub(r"CASE typeof(\1) WHEN 'text' THEN \1 ELSE '!' END", of_engine("sqlite", body))
-    text = ONE_OF.sub(r"IN (SELECT value FROM json_each(\1))", text)
     return text.replace("greatest(", "max(").replace("least(", "min(") + ";" if text else "of Postgres alone"
 
 

@@ -16,11 +16,10 @@ from ...search.snippet import Snippet, snippet
 from ...search.tree import And, Field, Filter, Node, Or, Query
 from .. import damage
 from ..search import finding
-from ..search.ahead import Ahead
+from ..search.ahead import Ahead, in_chunks
 from ..search.fields import Candidate
 from ..search.finding import Wanted
 from ..search.hits import Shown
-from ..search.keys import several
 from ..search.sums import Checks
 from . import records
 
@@ -80,7 +79,7 @@ def page(tx: Tx, query: Query, limit: int, after: str | None, checks: Checks) ->
     ahead = looked.search.ahead
     around = Shown(tx, query.tree, ahead).around(looked.found)
     refs = [_ref(one) for one in looked.found]
-    known = {row.ref: row for row in records.numbers_of.all(tx, ids=several(filter(None, refs)))}
+    known = {row.ref: row for some in in_chunks(filter(None, refs)) for row in records.numbers_of.all(tx, **some)}
     found = []
     for one, ref, (before, behind) in zip(looked.found, refs, around, strict=True):
         given = known.get(ref or "")

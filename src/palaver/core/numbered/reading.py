@@ -10,7 +10,7 @@ from ...db.engine import Tx
 from .. import damage, rows
 from ..read import sessions, transcript
 from ..read.transcript import Message
-from ..search.keys import several
+from ..search.ahead import in_chunks
 from . import records
 from .records import NumberRow, SummaryRow
 
@@ -132,7 +132,7 @@ def listed(tx: Tx, *, source: str | None, roots: bool, size: int) -> Iterator[Su
 
 def first_words(tx: Tx, session_ids: list[str]) -> dict[str, str]:
     """What the user said first in sessions, as it was said."""
-    found = records.first_said.all(tx, ids=several(session_ids))
+    found = [row for some in in_chunks(session_ids) for row in records.first_said.all(tx, **some)]
     parts = {row.session_id: damage.parsed(row.data_json) for row in found if row.data_json is not None}
     texts = {name: part.get("text") for name, part in parts.items() if isinstance(part, dict)}
     return {name: text for name, text in texts.items() if isinstance(text, str)}

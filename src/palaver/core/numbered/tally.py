@@ -12,7 +12,7 @@ from ...model import Usage
 from .. import counting, heads
 from ..rows import UsageRow
 from ..runtime import Runtime
-from ..search.keys import several
+from ..search.ahead import in_chunks
 from ..turn import open_turn, usage_rows
 from ..turn.open_turn import NOTHING
 from ..verbs.session_usage import Said
@@ -31,7 +31,8 @@ class Sums(NamedTuple):
 
 def sums(tx: Tx, session_ids: list[str], source: str) -> dict[str, Sums]:
     """By session; those of which the dialect was told nothing are not in it."""
-    found = records.usage_by_source.all(tx, ids=several(session_ids), source=source)
+    chunks = in_chunks(session_ids)
+    found = [row for some in chunks for row in records.usage_by_source.all(tx, **some, source=source)]
     return {
         row.session_id: Sums(
             Usage(row.input, row.output, row.reasoning, row.cache_read, row.cache_write), row.reported, row.computed

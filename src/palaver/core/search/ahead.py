@@ -3,7 +3,8 @@ once. Who asks for one that was not read ahead has it read then."""
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from itertools import islice, zip_longest
 from operator import attrgetter
 from typing import Any, Generic, TypeVar
 
@@ -12,10 +13,17 @@ from ...search.documents import LONGEST
 from ..rows import Select
 from . import records
 from .documents import LARGE, Parts, parts_of_rows
-from .keys import several
 from .records import MessageRow, PlaceRow, SessionRow
 
 R = TypeVar("R", bound=tuple[Any, ...])
+_NAMES = [f"id_{letter}" for letter in "abcdefghijklmnopqrstuvwxy"]  # as {those} has them
+
+
+def in_chunks(ids: Iterable[str]) -> Iterator[dict[str, str | None]]:
+    """What to bind for `IN ({those})`, again and again: as many ids as it takes, and NULL for the rest."""
+    rest = iter(ids)
+    while some := list(islice(rest, len(_NAMES))):
+        yield dict(zip_longest(_NAMES, some))
 
 
 class _Kept(Generic[R]):
@@ -29,8 +37,9 @@ class _Kept(Generic[R]):
     def read(self, ids: Iterable[str | None]) -> None:
         new = {each: list[R]() for each in ids if each is not None and each not in self._rows}
         if new:
-            for row in self._select.all(self._tx, ids=several(new), **self._given):
-                new.setdefault(self._asked(row), []).append(row)
+            for some in in_chunks(new):
+                for row in self._select.all(self._tx, **some, **self._given):
+                    new[self._asked(row)].append(row)
             self._rows |= new
 
     def __getitem__(self, each: str) -> list[R]:
@@ -44,7 +53,7 @@ class Ahead:
 
     def __init__(self, tx: Tx) -> None:
         self._messages = _Kept(tx, records.messages_to_show, "id")
-        self._parts = _Kept(tx, records.parts_to_search, "message_id", most=LARGE, beginning=LONGEST)
+        self._parts = _Kept(tx, records.parts_of_those, "message_id", most=LARGE, beginning=LONGEST)
         self._sessions = _Kept(tx, records.sessions_to_show, "id")
         self._places = _Kept(tx, records.places_to_show, "message_id")
         self._listed = _Kept(tx, records.refs_of_turns, "turn_id")

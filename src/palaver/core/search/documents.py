@@ -13,7 +13,6 @@ from ...search.words import Segments
 from .. import codec, damage
 from ..read import transcript
 from . import records
-from .keys import several
 from .records import MessageRow, PartToSearchRow, TurnToIndexRow
 
 Parts = list[tuple[str | None, Any]]
@@ -89,8 +88,7 @@ def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None,
 
 
 def parts_of(tx: Tx, message_id: str) -> Parts:
-    found = records.parts_to_search.all(tx, ids=several([message_id]), most=LARGE, beginning=LONGEST)
-    return parts_of_rows(found)
+    return parts_of_rows(records.parts_to_search.all(tx, message=message_id, most=LARGE, beginning=LONGEST))
 
 
 def parts_of_rows(found: list[PartToSearchRow]) -> Parts:

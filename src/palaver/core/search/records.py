@@ -64,17 +64,8 @@ class LastDocumentRow(Row):
 
 
 class SettingRow(Row):
-    """`writer`: the transaction that wrote it, and how many came since, where the engine can tell."""
-
     name: str
     value: str
-    writer: str | None
-    age: int | None
-
-
-class ArrivalRow(Row):
-    mark: int | None
-    guard: str | None
 
 
 class TitleRow(Row):
@@ -161,10 +152,6 @@ class ForkRow(Row):
     session_id: str
 
 
-class MessageIdRow(Row):
-    id: str
-
-
 class RefRow(Row):
     turn_id: str
     ref: str
@@ -188,11 +175,8 @@ turn_to_index = Select("turn_to_index", TurnToIndexRow)
 newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
 parts_to_search = Select("parts_to_search", PartToSearchRow)
 messages_of_turn = Select("messages_of_turn", MessageRow)
-message_at = Select("message_at", MessageIdRow)
-loose_since = Select("loose_since", MessageRow)
 loose_everywhere = Select("loose_everywhere", MessageRow)
 loose_among = Select("loose_among", MessageRow)
-newest_arrival = Select("newest_arrival", ArrivalRow)
 documents_of_message = Select("documents_of_message", DocumentRow)
 documents_of_messages = Select("documents_of_messages", DocumentRow)
 documents_beside_messages = Select("documents_beside_messages", DocumentBesideMessageRow)
@@ -225,6 +209,7 @@ count_turns = Select("count_indexable", CountRow)
 count_turns_up_to = Select("count_indexable_up_to", CountRow)
 count_unindexed = Select("count_unindexed", CountRow)
 messages_to_show = Select("messages_to_show", MessageRow)
+parts_of_those = Select("parts_of_those", PartToSearchRow)
 sessions_to_show = Select("sessions_to_show", SessionRow)
 sources_of_sessions = Select("sources_of_sessions", SourceRow)
 following = Select("following", FollowingRow)

@@ -34,9 +34,9 @@ class State(NamedTuple):
 
 
 def state(tx: Tx) -> State:
-    found = {row.name: row for row in records.index_state.all(tx)}
-    moves, mark = (row.value if row else None for row in (found.get("search"), found.get("search_mark")))
-    return State(_number(moves) or 0, mark, loose.looked(found.get("search_looked")))
+    found = {row.name: row.value for row in records.index_state.all(tx)}
+    moves, mark = _number(found.get("search")) or 0, found.get("search_mark")
+    return State(moves, mark, loose.looked(found.get("search_looked")))
 
 
 def _number(text: str | None) -> int | None:

@@ -97,6 +97,7 @@ class _Journaled:
         self.generation, self.watermark, self.far = self._tx.generation, self._tx.watermark, self._tx.far
         self.words, self.clear_words, self.replace_words = self._tx.words, self._tx.clear_words, self._tx.replace_words
         self.are_words_sound, self.watch_words = self._tx.are_words_sound, self._tx.watch_words
+        self.arrival, self.arrived = self._tx.arrival, self._tx.arrived
         return self
 
     def __exit__(

@@ -10,7 +10,7 @@ from __future__ import annotations
 import re
 from typing import NamedTuple
 
-from ..queries import ONE_OF, ONLY_TEXT, Q, Query, of_engine
+from ..queries import ONLY_TEXT, Q, Query, of_engine
 from ..schema import statements
 
 _PARAM = re.compile(r"'[^']*'|(?<!:):(?P<name>[a-z_]+)")
@@ -40,7 +40,6 @@ class Dialect:
 def translate(query: Query) -> Statement:
     text = of_engine("postgres", query.body) or "of SQLite alone"
     text = ONLY_TEXT.sub(r"\1", text).replace("group_concat(", "string_agg(").replace(" AS INTEGER)", " AS BIGINT)")
-    text = ONE_OF.sub(r"= ANY (ARRAY(SELECT json_array_elements_text(CAST(\1 AS JSON))))", text)
     numbers = {name: f"${place}" for place, name in enumerate(query.names, 1)}
     text = _PARAM.sub(lambda found: numbers[found["name"]] if found["name"] else found[0], text)
     takes_head = "-- postgres locks: session" in query.body or (

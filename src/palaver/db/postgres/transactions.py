@@ -16,7 +16,7 @@ from ...base.clock import monotonic
 from ...errors import StoreUnavailable, is_settled
 from ..engine import Row
 from ..queries import Q, Query
-from . import bulk, outcome
+from . import arrivals, bulk, outcome
 from .dialect import LOCK
 from .errors import TRANSLATED, is_lost, is_unsure, not_done
 from .nodes import WHICH, Ticket, here
@@ -107,6 +107,23 @@ class Statements:
 
     def watch_words(self, told: object) -> None:
         """Nothing: the same."""
+
+    def arrival(self) -> tuple[int, str] | None:
+        if self._db.has_citus:
+            return None
+        ((mark, guard),) = self._ask(arrivals.MARK, ())
+        return mark, guard
+
+    def arrived(self, mark: int, guard: str, limit: int) -> list[str] | None:
+        if self._db.has_citus or not arrivals.is_of_here(self._ask(arrivals.WRITER, ()), guard):
+            return None
+        return [message_id for (message_id,) in self._ask(arrivals.SINCE, (arrivals.as_xid(mark), limit))]
+
+    def _ask(self, text: str, values: Sequence[Any]) -> list[Row]:
+        """What is not among the named statements; planned by the server."""
+        self._plan(True)
+        self._waiting.append((text, values))
+        return self._send().rows()
 
     def watermark(self) -> int | None:
         return None

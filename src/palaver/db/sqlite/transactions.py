@@ -125,6 +125,16 @@ class Statements:
         tell = None if told is None else lambda change: told(change.table_name, change.old, change.new)
         self._cursor.connection.preupdate_hook(tell)
 
+    def arrival(self) -> tuple[int, str] | None:
+        """The number of the newest row, and its id: the number of one that went may be given again."""
+        ((number, message_id),) = self.all(Q.newest_arrival)
+        return (number, message_id) if isinstance(message_id, str) else None
+
+    def arrived(self, mark: int, guard: str, limit: int) -> list[str] | None:
+        if self.all(Q.message_at, number=mark) != [(guard,)]:
+            return None
+        return [message_id for (message_id,) in self.all(Q.loose_since, mark=mark, limit=limit)]
+
     def watermark(self) -> int | None:
         ((newest,),) = self.all(Q.newest_row)
         return newest or 0

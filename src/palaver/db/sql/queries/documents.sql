@@ -6,6 +6,11 @@ d.number, d.message_id, d.part_id, d.role, d.at, d.newest, d.titled, d.checksum
 -- snippet: message
 m.id, m.session_id, m.role, m.metadata_json, m.created_at
 
+-- snippet: those
+-- Several ids for one statement: see core/search/ahead.py.
+:id_a, :id_b, :id_c, :id_d, :id_e, :id_f, :id_g, :id_h, :id_i, :id_j, :id_k, :id_l, :id_m,
+:id_n, :id_o, :id_p, :id_q, :id_r, :id_s, :id_t, :id_u, :id_v, :id_w, :id_x, :id_y
+
 -- snippet: turn_to_index
 SELECT t.id, t.session_id, t.parent_id, t.status, t.sealed_at, t.unindexed, p.session_id AS parent_home
   FROM turns t LEFT JOIN turns p ON p.id = t.parent_id
@@ -63,12 +68,7 @@ SELECT title FROM heads WHERE session_id = :session;
 -- The state of the index: how often it was written, and how far it is being made again.
 
 -- name: index_state
--- With the transaction that wrote each, and how many came since, where the engine can tell.
--- sqlite:
-SELECT name, value, NULL AS writer, NULL AS age FROM settings WHERE name IN ('search', 'search_mark', 'search_looked');
--- postgres:
-SELECT name, value, CAST(xmin AS TEXT) AS writer, age(xmin) AS age FROM settings
- WHERE name IN ('search', 'search_mark', 'search_looked');
+SELECT name, value FROM settings WHERE name IN ('search', 'search_mark', 'search_looked');
 
 -- name: hold_index
 -- Of several who index, one goes on. No row: somebody else does, or nobody ever did.
@@ -120,37 +120,42 @@ SELECT {document}, m.id AS message FROM documents d LEFT JOIN chat_messages m ON
 
 -- name: refs_of_turns
 -- The messages that turns list, in their order.
-SELECT e.turn_id, e.ref FROM turn_entries e WHERE e.turn_id = one_of(:ids) AND e.kind = 'message' ORDER BY e.turn_id, e.seq;
+SELECT e.turn_id, e.ref FROM turn_entries e WHERE e.turn_id IN ({those}) AND e.kind = 'message' ORDER BY e.turn_id, e.seq;
 
 -- name: messages_to_show
-SELECT {message} FROM chat_messages m WHERE m.id = one_of(:ids);
+SELECT {message} FROM chat_messages m WHERE m.id IN ({those});
+
+-- snippet: part
+p.message_id, p.id, p.type, p.tool_state,
+CASE WHEN octet_length(p.data_json) <= :most THEN p.data_json END AS data_json,
+CASE WHEN octet_length(p.data_json) > :most THEN substr(p.data_json, 1, CAST(:beginning AS INT)) END AS beginning
 
 -- name: parts_to_search
 -- Of what is very large, only the beginning is read.
-SELECT p.message_id, p.id, p.type, p.tool_state,
-       CASE WHEN octet_length(p.data_json) <= :most THEN p.data_json END AS data_json,
-       CASE WHEN octet_length(p.data_json) > :most THEN substr(p.data_json, 1, CAST(:beginning AS INT)) END AS beginning
-  FROM chat_parts p WHERE p.message_id = one_of(:ids) ORDER BY p.message_id, p."index", p.id;
+SELECT {part} FROM chat_parts p WHERE p.message_id = :message ORDER BY p."index", p.id;
+
+-- name: parts_of_those
+SELECT {part} FROM chat_parts p WHERE p.message_id IN ({those}) ORDER BY p.message_id, p."index", p.id;
 
 -- name: sessions_to_show
 -- Sessions as a search sees them.
 SELECT s.id, s.agent, s.workspace_root, s.archived_at, h.deleted_at, h.title, h.turn_id
-  FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id = one_of(:ids);
+  FROM chat_sessions s LEFT JOIN heads h ON h.session_id = s.id WHERE s.id IN ({those});
 
 -- name: sources_of_sessions
-SELECT f.session_id, f.value FROM session_facts f WHERE f.session_id = one_of(:ids) AND f.name = 'source';
+SELECT f.session_id, f.value FROM session_facts f WHERE f.session_id IN ({those}) AND f.name = 'source';
 
 -- name: places_to_show
 -- The turns that list each message, the shallowest first.
 SELECT e.ref AS message_id, e.turn_id, t.parent_id, t.depth, t.sealed_at, t.status, t.provider, t.model
-  FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE e.ref = one_of(:ids) AND e.kind = 'message'
+  FROM turn_entries e JOIN turns t ON t.id = e.turn_id WHERE e.ref IN ({those}) AND e.kind = 'message'
  ORDER BY t.depth, t.id;
 
 -- name: following
 -- The message that came next in the session of each.
 SELECT m.id AS message_id, (SELECT n.id FROM chat_messages n WHERE n.session_id = m.session_id AND n.created_at > m.created_at
                              ORDER BY n.created_at LIMIT 1) AS following
-  FROM chat_messages m WHERE m.id = one_of(:ids);
+  FROM chat_messages m WHERE m.id IN ({those});
 
 -- name: forks_to_show
 -- The forks of a session, those that were deleted too: a fork of theirs may be alive.
@@ -162,32 +167,24 @@ SELECT h.session_id FROM heads h WHERE h.origin_id = :session AND h.relation = '
 SELECT m.id FROM chat_messages m WHERE m.rowid = :number;
 
 -- name: newest_arrival
--- From where on rows have not come yet, and by what that is known again (see core/search/loose.py).
+-- The message row that came last, by its number.
 -- sqlite:
 SELECT max(m.rowid) AS mark, m.id AS guard FROM chat_messages m;
--- postgres:
-SELECT CAST(CAST(pg_snapshot_xmin(pg_current_snapshot()) AS TEXT) AS BIGINT) AS mark,
-       CAST(pg_current_xact_id() AS TEXT) AS guard FROM settings LIMIT 1;
 
 -- name: loose_since
--- What another program wrote since, in any session. Postgres leaves out what is older first, row by row, without a join over all; if no
--- transaction came after the mark, everything.
--- plan: free
+-- What another program wrote of the rows that came since.
 -- sqlite:
-SELECT {message} FROM chat_messages m WHERE m.rowid > :mark AND {is_loose} ORDER BY m.rowid DESC LIMIT :limit;
--- postgres:
-SELECT {message} FROM (
-    SELECT {message} FROM chat_messages m
-     WHERE (SELECT age(CAST(:mark AS XID))) <> 1 AND age(m.xmin) <= (SELECT age(CAST(:mark AS XID))) OFFSET 0) m
- CROSS JOIN LATERAL (SELECT 1 WHERE {is_loose} OFFSET 0) loose
- ORDER BY m.created_at DESC LIMIT :limit;
+SELECT m.id FROM chat_messages m WHERE m.rowid > :mark AND {is_loose} ORDER BY m.rowid DESC LIMIT :limit;
 
 -- name: loose_among
--- Of several, those that are still another program's.
-SELECT {message} FROM chat_messages m WHERE m.id = one_of(:ids) AND {is_loose};
+-- Of several, those that are another program's.
+SELECT {message} FROM chat_messages m WHERE m.id IN ({those}) AND {is_loose};
 
 -- name: loose_everywhere
 -- plan: free
+-- sqlite:
+SELECT {message} FROM chat_messages m WHERE m.rowid > -4611686018427387904 AND {is_loose} ORDER BY m.rowid DESC LIMIT :limit;
+-- postgres:
 SELECT {message} FROM chat_messages m WHERE {is_loose} ORDER BY m.created_at DESC LIMIT :limit;
 
 -- Words, on SQLite.

@@ -9,7 +9,7 @@ INSERT INTO row_numbers (ref, stamp) VALUES (:ref, :stamp) ON CONFLICT (ref) DO 
 SELECT number, stamp FROM row_numbers WHERE ref = :ref;
 
 -- name: numbers_of
-SELECT n.ref, n.number, n.stamp FROM row_numbers n WHERE n.ref = one_of(:ids);
+SELECT n.ref, n.number, n.stamp FROM row_numbers n WHERE n.ref IN ({those});
 
 -- name: numbers_at_home
 -- Of the rows that were first written in a session.
@@ -165,7 +165,7 @@ SELECT u.session_id, CAST(sum(u.input) AS INTEGER) AS input, CAST(sum(u.output) 
        CAST(sum(u.reasoning) AS INTEGER) AS reasoning, CAST(sum(u.cache_read) AS INTEGER) AS cache_read,
        CAST(sum(u.cache_write) AS INTEGER) AS cache_write, sum(u.cost_reported) AS reported,
        sum(u.cost_computed) AS computed
-  FROM usage u WHERE u.session_id = one_of(:ids) AND u.source = :source GROUP BY u.session_id;
+  FROM usage u WHERE u.session_id IN ({those}) AND u.source = :source GROUP BY u.session_id;
 
 -- name: first_said
 -- Not of messages that only wait in a queue (base_revision -1), nor where a row of Hermes had no content at all.
@@ -177,7 +177,7 @@ SELECT s.id AS session_id, (
        AND EXISTS (SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id
                     WHERE e.ref = m.id AND e.kind = 'message' AND t.base_revision >= 0)
      ORDER BY m.created_at, m.id, p."index" LIMIT 1) AS data_json
-  FROM chat_sessions s WHERE s.id = one_of(:ids);
+  FROM chat_sessions s WHERE s.id IN ({those});
 
 -- name: usage_of_source
 -- What a dialect was told of a session's usage.
