@@ -19,6 +19,7 @@ from .core.numbered.reading import FIRST as FIRST
 from .core.numbered.reading import NumberedRow as NumberedRow
 from .core.numbered.reading import Spot as Spot
 from .core.numbered.reading import Spots
+from .core.numbered.records import OpenRow
 from .core.numbered.records import SummaryRow as SummaryRow
 from .core.numbered.tally import Sums as Sums
 from .core.numbered.writing import Note, Unnumbered
@@ -166,6 +167,11 @@ class NumberedRows:
     def summary(self, session_id: str) -> SummaryRow | None:
         with self.store.db.read() as tx:
             return reading.summary(tx, session_id)
+
+    def open_rows(self, session_id: str) -> OpenRow | None:
+        """What the open turns of a session add to it."""
+        with self.store.db.read() as tx:
+            return reading.open_rows(tx, session_id)
 
     def summaries(
         self, without: Collection[str] = (), *, source: str | None = None, roots: bool, limit: int, offset: int = 0

@@ -142,6 +142,10 @@ def summary(tx: Tx, session_id: str) -> SummaryRow | None:
     return records.summary_of.one(tx, session=session_id)
 
 
+def open_rows(tx: Tx, session_id: str) -> records.OpenRow | None:
+    return records.open_rows.one(tx, session=session_id)
+
+
 def children(tx: Tx, session_id: str) -> list[SummaryRow]:
     """What came from a session, the last begun first."""
     return records.summaries_of_children.all(tx, parent=session_id)

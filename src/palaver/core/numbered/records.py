@@ -68,8 +68,15 @@ class SummaryRow(Row):
     row_count: int
     call_count: int
     is_irregular: int  # its rows have to be read to be counted
+    has_open: int  # it has open turns, whose rows are not counted here
     last_stamp: float | None
-    open_stamp: float | None
+
+
+class OpenRow(Row):
+    row_count: int
+    call_count: int
+    last_stamp: float | None
+    is_irregular: int
 
 
 class SumsRow(Row):
@@ -91,6 +98,7 @@ class SaidRow(Row):
 number_of = Select("number_of", NumberRow)
 numbers_of = Select("numbers_of", NumberedRefRow)
 numbers_at_home = Select("numbers_at_home", NumberedRefRow)
+open_rows = Select("open_rows", OpenRow)
 summary_of = Select("summary_of", SummaryRow)
 summaries = Select("summaries", SummaryRow)
 summaries_by_source = Select("summaries_by_source", SummaryRow)

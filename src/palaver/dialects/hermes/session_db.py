@@ -345,11 +345,11 @@ class SessionDB:
 
     def _rich(self, found: list[SummaryRow]) -> list[Row]:
         first = self._rows.first_words([row.id for row in found]) if found else {}
-        listed = []
-        for (row, last), ours in zip(session_rows.with_last(self._rows, found), found, strict=True):
-            preview = _preview(first.get(ours.id) if ours.relation != "fork" else ours.preview)
-            listed.append(row | {"preview": preview, "last_active": row["started_at"] if last is None else last})
-        return listed
+        listed = session_rows.with_last(self._rows, found)
+        for (row, last), ours in zip(listed, found, strict=True):
+            row["preview"] = _preview(first.get(ours.id) if ours.relation != "fork" else ours.preview)
+            row["last_active"] = row["started_at"] if last is None else last
+        return [row for row, _ in listed]
 
     def _projected(self, row: Row, found: SummaryRow) -> Row:
         """A conversation under the name of the session in which it goes on, at the place where it began."""

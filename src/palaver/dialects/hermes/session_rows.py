@@ -15,9 +15,23 @@ from ...numbered import NumberedRows, SummaryRow, Sums
 from . import message_rows
 from .message_rows import Counted
 from .rows import SESSION_COLUMNS, Row
-from .session_columns import BILLED, BILLING, DIGEST, OURS, PROMPT, UNKNOWN, joined, kept, plain_model, seconds, text
+from .session_columns import (
+    BILLED,
+    BILLING,
+    COMPACTED,
+    DIGEST,
+    OURS,
+    PROMPT,
+    UNKNOWN,
+    joined,
+    kept,
+    plain_model,
+    seconds,
+    text,
+)
 
 _NO_MODEL = '{"provider_id":"","model_id":""}'
+_HIDES = f'"{COMPACTED}":[['  # some rows of its file were summarised, and are not seen
 _FIRST_STAYS = ("billing_provider", "billing_base_url", "billing_mode")
 
 
@@ -91,12 +105,20 @@ def brief(row: SummaryRow) -> Row:
 
 
 def _counted(rows: NumberedRows, row: SummaryRow) -> Counted:
-    if row.is_irregular:
+    opened = rows.open_rows(row.id) if row.has_open else None
+    if row.is_irregular or (opened and opened.is_irregular) or _HIDES in row.metadata_json:
         return message_rows.count(rows.read(row.id))
-    last = row.last_stamp if row.open_stamp is None else row.open_stamp
-    if last is None and row.row_count and row.last_message_at is not None:
-        last = row.last_message_at / 1000
-    return Counted(row.row_count, row.call_count, last)
+    found = Counted(row.row_count, row.call_count, _last(row))
+    if opened is None or not opened.row_count:
+        return found
+    last = found.last if opened.last_stamp is None else opened.last_stamp
+    return Counted(found.messages + opened.row_count, found.calls + opened.call_count, last)
+
+
+def _last(row: SummaryRow) -> float | None:
+    if row.last_stamp is not None or not row.row_count or row.last_message_at is None:
+        return row.last_stamp
+    return row.last_message_at / 1000
 
 
 def _used(row: SummaryRow, sums: Sums | None) -> tuple[tuple[int, int, int, int, int], float | None, float | None]:

@@ -31,34 +31,38 @@ SELECT 1 FROM turn_entries e LEFT JOIN chat_parts p ON p.id = e.ref
 -- snippet: has_steps
 -- Whether a message of a session may be several rows: marked sessions have one; where a turn has no numbers, parts tell.
 EXISTS (SELECT 1 FROM stepped_sessions x WHERE x.session_id = h.session_id)
-       OR (EXISTS (SELECT 1 FROM turn_entries e LEFT JOIN chat_parts p ON p.id = e.ref
-                    WHERE e.turn_id = h.turn_id
-                      AND ((e.kind = 'message' AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref))
-                           OR (e.kind = 'part' AND p.type = 'step-start')))
+       OR (t.thread_calls > 0
+           AND EXISTS (SELECT 1 FROM chat_parts p WHERE p.message_id = t.response_id AND p.type = 'step-start'))
+       OR (EXISTS (SELECT 1 FROM turn_entries e WHERE e.turn_id = h.turn_id AND e.kind = 'message'
+                      AND NOT EXISTS (SELECT 1 FROM row_numbers n WHERE n.ref = e.ref))
            AND EXISTS (SELECT 1 FROM chat_parts p WHERE p.session_id = h.session_id AND p.type = 'step-start'))
+
+-- snippet: is_irregular
+-- Rows have to be read to be counted in forks, where sums are not filled yet, and where a message may be several rows.
+h.relation = 'fork' OR (h.turn_id IS NOT NULL AND t.thread_results IS NULL) OR {has_steps}
 
 -- snippet: is_open
 -- A turn that stands where the session goes on: its rows are seen.
 w.session_id = h.session_id AND w.live = 1 AND w.sealed_at IS NULL AND w.status <> 'pending'
            AND w.base_revision = h.revision
 
--- snippet: is_irregular
--- Rows have to be read to be counted in forks, where somebody writes just now, where sums are not filled yet, where a
--- message may be several rows, and where a file of a dialect says that some are not seen.
-h.relation = 'fork' OR (h.turn_id IS NOT NULL AND t.thread_results IS NULL)
-       OR EXISTS (SELECT 1 FROM turns w WHERE {is_open}
-                     AND (w.status = 'streaming' OR EXISTS (SELECT 1 FROM chat_parts p WHERE p.message_id = w.response_id
-                                                               AND p.type = 'step-start')))
+-- snippet: is_open_or_hidden
+-- Also where a turn is open, and where a file of a dialect says that some rows are not seen.
+EXISTS (SELECT 1 FROM turns w WHERE {is_open})
        OR EXISTS (SELECT 1 FROM chat_sessions c WHERE c.id = h.session_id AND c.metadata_json LIKE '%"compacted":[[%')
-       OR {has_steps}
 
--- snippet: open_rows
--- Rows of turns that wait.
-(SELECT count(*) FROM turns w JOIN turn_entries e ON e.turn_id = w.id WHERE {is_open} AND e.kind IN ('message', 'result'))
-
--- snippet: open_calls
-(SELECT count(*) FROM turns w JOIN chat_parts p ON p.message_id = w.response_id
-  WHERE {is_open} AND p.tool_state IS NOT NULL)
+-- name: open_rows
+-- The rows of turns that are open: how many, how many calls, when the last was written, and whether they have to be read.
+SELECT (SELECT count(*) FROM turns w JOIN turn_entries e ON e.turn_id = w.id
+         WHERE {is_open} AND e.kind IN ('message', 'result')) AS row_count,
+       (SELECT count(*) FROM turns w JOIN chat_parts p ON p.message_id = w.response_id
+         WHERE {is_open} AND p.tool_state IS NOT NULL) AS call_count,
+       (SELECT max(n.stamp) FROM turns w JOIN turn_entries e ON e.turn_id = w.id JOIN row_numbers n ON n.ref = e.ref
+         WHERE {is_open}) AS last_stamp,
+       CASE WHEN EXISTS (SELECT 1 FROM turns w LEFT JOIN chat_parts p ON p.message_id = w.response_id
+                          WHERE {is_open} AND (w.status = 'streaming' OR p.type = 'step-start'))
+            THEN 1 ELSE 0 END AS is_irregular
+  FROM heads h WHERE h.session_id = :session;
 
 -- name: mark_stepped
 INSERT INTO stepped_sessions (session_id, noted_at) VALUES (:session, :now) ON CONFLICT (session_id) DO NOTHING;
@@ -85,14 +89,13 @@ s.id, ({client_id} AND f.id = s.id) AS app_id, s.model_json, s.metadata_json, s.
        CASE WHEN o.deleted_at IS NULL THEN ({client_id} AND f.id = o.session_id) END AS parent_app_id,
        ({fact} WHERE f.session_id = s.id AND f.name = 'source') AS source,
        ({fact} WHERE f.session_id = s.id AND f.name = 'user') AS user_id,
-       coalesce(t.thread_messages, 0) + coalesce(t.thread_results, 0) + {open_rows}
+       coalesce(t.thread_messages, 0) + coalesce(t.thread_results, 0)
            - CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END AS row_count,
-       coalesce(t.thread_calls, 0) + {open_calls} AS call_count,
+       coalesce(t.thread_calls, 0) AS call_count,
        CASE WHEN {is_irregular} THEN 1 ELSE 0 END AS is_irregular,
+       EXISTS (SELECT 1 FROM turns w WHERE w.session_id = s.id AND w.live = 1 AND w.sealed_at IS NULL) AS has_open,
        (SELECT n.stamp FROM turn_entries e JOIN row_numbers n ON n.ref = e.ref
-         WHERE e.turn_id = h.turn_id AND e.kind IN ('message', 'result') ORDER BY e.seq DESC LIMIT 1) AS last_stamp,
-       (SELECT max(n.stamp) FROM turns w JOIN turn_entries e ON e.turn_id = w.id JOIN row_numbers n ON n.ref = e.ref
-         WHERE {is_open}) AS open_stamp
+         WHERE e.turn_id = h.turn_id AND e.kind IN ('message', 'result') ORDER BY e.seq DESC LIMIT 1) AS last_stamp
 
 -- snippet: summarised
 chat_sessions s JOIN heads h ON h.session_id = s.id LEFT JOIN turns t ON t.id = h.turn_id
@@ -128,14 +131,14 @@ SELECT count(*) AS sessions FROM chat_sessions s JOIN heads h ON h.session_id = 
 
 -- name: count_rows
 -- Of all living sessions, but for those that `irregular_sessions` lists.
-SELECT CAST(coalesce(sum(coalesce(t.thread_messages, 0) + coalesce(t.thread_results, 0) + {open_rows}
+SELECT CAST(coalesce(sum(t.thread_messages + t.thread_results
             - CASE WHEN t.thread_results > 0 THEN {interrupted} ELSE 0 END), 0) AS INTEGER) AS found
-  FROM heads h LEFT JOIN turns t ON t.id = h.turn_id
- WHERE h.deleted_at IS NULL AND NOT ({is_irregular});
+  FROM heads h JOIN turns t ON t.id = h.turn_id
+ WHERE h.deleted_at IS NULL AND NOT ({is_irregular} OR {is_open_or_hidden});
 
 -- name: irregular_sessions
 SELECT h.session_id FROM heads h LEFT JOIN turns t ON t.id = h.turn_id
- WHERE h.deleted_at IS NULL AND ({is_irregular});
+ WHERE h.deleted_at IS NULL AND ({is_irregular} OR {is_open_or_hidden});
 
 -- name: sessions_beginning
 -- Living sessions by the beginning of what the application calls them, or of our id where it calls them nothing.
