@@ -4,6 +4,7 @@ say. Shown on plain Postgres: the answers of another node are put into the mouth
 from __future__ import annotations
 
 import logging
+import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -193,12 +194,14 @@ AWAY = pg.ConnectionFailure("connection to the remote node worker:5432 failed")
 
 @contextmanager
 def away(times: int, kind: Callable[[], psycopg.Error] = lambda: AWAY) -> Iterator[list[int]]:
-    """So often a first round trip ends with the loss of a node that it needs; its connection lives. Who is counted."""
-    send = Pipeline.send
+    """So often a first round trip ends with the loss of a node that it needs; its connection lives. Who is counted.
+    Maintenance, which may begin just now, is not met by it."""
+    send, caller = Pipeline.send, threading.current_thread()
     failed: list[int] = []
 
     def failing(self: Pipeline, steps: Any, patience: float) -> Any:
-        if steps[0][0].startswith("BEGIN") and len(failed) < times:
+        is_caller = threading.current_thread() is caller
+        if is_caller and steps[0][0].startswith("BEGIN") and len(failed) < times:
             failed.append(self.connection.info.backend_pid)
             self.connection.execute("BEGIN")
             raise kind()
