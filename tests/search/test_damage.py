@@ -259,3 +259,19 @@ def is_told(store: palaver.Store) -> bool:
     except palaver.IndexDamaged:
         return True
     return False
+
+
+def test_a_program_that_keeps_no_checksums_may_index_beside_us(indexed: palaver.Store) -> None:
+    """One of schema 7, from before there were any: it writes to the index and counts that, and no more."""
+    before = answers(indexed)
+    for text in (
+        "INSERT INTO document_words (rowid, words, pieces) VALUES (900001, 'heron', '')",
+        "UPDATE settings SET value = CAST(value AS INTEGER) + 1 WHERE name = 'search'",
+    ):
+        sql.execute(indexed.path, text)
+    assert answers(indexed) == before
+    indexed.sessions.create().commit("A new fox.")
+    indexed.reindex(only_missing=True)  # from here on there are sums again
+    with indexed.db.read() as tx:
+        assert sums.stored(tx) == sums.counted(tx)
+    assert len(indexed.search("fox", limit=1_000).hits) == len(before["rank fox"]) + 1

@@ -24,6 +24,8 @@ _NEW, _AGAIN = 4 << 20, 1 << 19  # bytes that a search compares: of what it has 
 _SMALL = 200  # bytes that take as long as a small row does
 _QUICK = "dtc"  # the kinds that it compares: without these it would find less
 
+_MOVES = "moves"  # beside the sums: which state of the index they are of
+
 Sums = dict[str, int]
 
 
@@ -118,13 +120,27 @@ class Changes:
         return {name: total for name, total in both if total}
 
 
-def stored(tx: Tx) -> Sums | None:
-    """None: nobody has written any."""
+def stored(tx: Tx, *, moved: int = 0) -> Sums | None:
+    """None: nobody has written any, or a program of an older version, which knows of none, has written to the index
+    since. `moved`: how often this transaction itself has."""
     row = records.index_sums.one(tx)
     try:
-        return msgspec.json.decode(row.value, type=Sums) if row else None
+        found = msgspec.json.decode(row.value, type=Sums) if row else None
     except msgspec.DecodeError as error:
         raise IndexDamaged("its checksums cannot be read") from error
+    if found is None or found.pop(_MOVES, None) != moves(tx) - moved:
+        return None
+    return found
+
+
+def moves(tx: Tx) -> int:
+    """How often the index was written, by programs of any version."""
+    found = [row.value for row in records.index_state.all(tx) if row.name == "search"]
+    return int(found[0]) if found and found[0].isdecimal() else 0
+
+
+def to_store(tx: Tx, now: Sums) -> str:
+    return msgspec.json.encode({**now, _MOVES: moves(tx)}).decode()
 
 
 def counted(tx: Tx) -> Sums:

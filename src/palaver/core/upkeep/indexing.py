@@ -261,16 +261,16 @@ def _write(tx: Tx, batch: _Batch) -> None:
 def _moving(tx: Tx) -> Iterator[None]:
     """Whoever changes the index does it inside of this."""
     tx.run(Q.index_moved)
-    with _summing(tx):
+    with _summing(tx, moved=1):
         yield
 
 
 @contextmanager
-def _summing(tx: Tx) -> Iterator[None]:
+def _summing(tx: Tx, *, moved: int = 0) -> Iterator[None]:
     if tx.words != "fts5":
         yield
         return
-    before, changes = sums.stored(tx), sums.Changes()
+    before, changes = sums.stored(tx, moved=moved), sums.Changes()
     before = sums.counted(tx) if before is None else before
     tx.watch_words(changes.note)
     try:
@@ -282,7 +282,7 @@ def _summing(tx: Tx) -> Iterator[None]:
 
 
 def _put_sums(tx: Tx, now: sums.Sums) -> None:
-    tx.run(Q.set_index_sums, sums=msgspec.json.encode(now).decode())
+    tx.run(Q.set_index_sums, sums=sums.to_store(tx, now))
 
 
 def _write_turns(tx: Tx, batch: _Batch) -> None:
