@@ -14,7 +14,7 @@ from palaver.db import migrate
 from palaver.db.schema import migrations
 
 from ..exports import old_talks, rich
-from ..tools.sql import column, everything, query, tables
+from ..tools.sql import column, everything, execute, query, tables
 from . import old as v1
 from .catalogue import catalogue
 from .old import words
@@ -323,3 +323,26 @@ def test_promise_140_a_step_that_fails_leaves_the_file_at_the_step_before(
     with palaver.open(old, **CALM) as store:
         assert store.verify() == []
     assert versions(old) == [*NAMES, (9, "dreams")]
+
+
+def test_promise_140_the_index_of_a_file_of_version_7_is_made_again(path: str) -> None:
+    """What it held of titles could not be told apart from what was said."""
+    with palaver.open(path, **CALM) as store:
+        session = store.sessions.create("coder", title="Herons")
+        session.commit("They fish.")
+        store.reindex()
+    for text in (
+        "DELETE FROM schema_migrations WHERE version = 8",
+        "DROP TABLE row_numbers",
+        "DROP TABLE stepped_sessions",
+        "DROP INDEX chat_parts_failed",
+        "DELETE FROM settings WHERE name = 'search_sums'",
+    ):
+        execute(path, text)
+    only_migrate(path)
+    assert query(path, "SELECT count(*) FROM documents") == [(0,)]
+    with palaver.open(path, **CALM) as store:
+        assert store.search("herons fish").indexed_through is not None  # and says that it is not done yet
+        store.reindex(only_missing=True)
+        assert (query(path, "SELECT count(*) FROM documents"), store.verify()) == ([(1,)], [])
+        assert len(store.search("herons fish").hits) == 1
