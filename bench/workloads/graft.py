@@ -47,7 +47,7 @@ def block(worker: Worker, repeat: int, count: int) -> dict[str, float]:
 
 
 def inserts(worker: Worker, repeat: int, count: int, path: str) -> dict[str, float]:
-    from palaver.grafts.driver import TURNS
+    from palaver.grafts.source import TURNS
 
     from ..adapters.raw_rows import Rows
 
