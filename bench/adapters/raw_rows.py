@@ -11,7 +11,8 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-OF_SQLITE = "name NOT LIKE 'sqlite_%' AND sql IS NOT NULL"
+# Without the index of words: it is made later, and not by this SQLite.
+OF_SQLITE = "name NOT LIKE 'sqlite_%' AND name NOT LIKE 'document_words%' AND sql IS NOT NULL"
 
 
 class Rows:
