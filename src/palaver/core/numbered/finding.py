@@ -72,7 +72,8 @@ def asked(typed: str, *, sources: Sequence[str] | None, without: Sequence[str], 
 
 def page(tx: Tx, query: Query, limit: int, after: str | None, checks: Checks) -> Page:
     """The best first."""
-    wanted = Wanted(repr(query), 0, "rank", limit, False, True, False, query, True)
+    about = {"per_session": False, "archived": True, "hidden": False}  # such dialects know no archive
+    wanted = Wanted(repr(query), now_ms(), "rank", limit, **about, query=query, plain=True)
     looked = None if query.tree is None else finding.look(tx, wanted, after, checks)
     if looked is None:
         return Page([], None)

@@ -67,10 +67,6 @@ def stamps(tx: Tx, session_id: str) -> dict[str, float]:
     return {row.ref: row.stamp for row in found if row.stamp is not None}
 
 
-def of_message(tx: Tx, message: Message, spots: Spots) -> list[NumberedRow]:
-    return _of_message(tx, message, spots, {})
-
-
 def _of_message(tx: Tx, message: Message, spots: Spots, known: dict[str, NumberRow]) -> list[NumberedRow]:
     there = [spot for spot in spots(message) if spot.place < len(message.part_ids)]
     found = [_numbered(tx, message, spot, known) for spot in [FIRST, *there]]
