@@ -86,6 +86,14 @@ class Search(Group):
         [hit] = store.search("done")
         assert (hit.before, hit.after) == ("look", None)
 
+    def test_nothing_follows_what_waits(self, store: Store, session: Session) -> None:
+        session.commit("look")
+        part = {"type": "tool-run", "toolCallId": "c1", "state": "input-available", "input": {}}
+        answer = {"role": "assistant", "parts": [{"type": "text", "text": "a heron"}, part]}
+        session.commit([answer], status="waiting")
+        (hit,) = store.search("heron")
+        assert (hit.before, hit.after) == ("look", None)
+
     def test_what_streams_is_found_at_once(self, store: Store) -> None:
         turn = store.sessions.create("coder").turn("a question")
         turn.text("half of an ans")

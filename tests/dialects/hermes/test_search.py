@@ -496,3 +496,14 @@ def test_promise_136_a_lost_index_is_an_error_and_not_an_empty_answer(mine: Any,
     again = type(mine)(path_of_ours)
     assert found(again, "fox") == {"s0"}
     again.close()
+
+
+def test_results_stand_in_the_context_in_the_order_in_which_they_came(db: Any) -> None:
+    db.create_session("s", "cli")
+    db.append_message("s", "assistant", "calls", tool_calls=[call("c1"), call("c2")])
+    db.append_message("s", "tool", "second", tool_call_id="c2")
+    assert [each["content"] for each in db.search_messages("second")[0]["context"]] == ["calls", "second"]
+    db.append_message("s", "tool", "first", tool_call_id="c1")
+    db.append_message("s", "user", "end")
+    assert [each["content"] for each in db.search_messages("end")[0]["context"]] == ["first", "end"]
+    assert [each["content"] for each in db.search_messages("second")[0]["context"]] == ["calls", "second", "first"]

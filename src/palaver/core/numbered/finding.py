@@ -5,7 +5,7 @@ Neither titles nor what was thought count here, and what a query excludes is loo
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from ...base.clock import now_ms
@@ -22,6 +22,7 @@ from ..search.finding import Wanted
 from ..search.hits import Shown
 from ..search.sums import Checks
 from . import records
+from .records import NumberedRefRow
 
 
 class FoundMessage(NamedTuple):
@@ -33,6 +34,20 @@ class FoundMessage(NamedTuple):
     created_at: int
     part_ids: list[str | None]
     parts: list[dict[str, Any]]
+    numbers: Mapping[str, int] = {}  # of the results in it that have one, by their parts
+
+    def number_at(self, place: int) -> tuple[bool, int]:
+        """What results are in order by; those without a number come last."""
+        number = self.numbers.get(self.part_ids[place] or "")
+        return number is None, number or 0
+
+
+class Near(NamedTuple):
+    """A message, and those before and after it."""
+
+    own: FoundMessage
+    before: FoundMessage | None
+    behind: FoundMessage | None
 
 
 class FoundRow(NamedTuple):
@@ -77,27 +92,39 @@ def page(tx: Tx, query: Query, limit: int, after: str | None, checks: Checks) ->
     looked = None if query.tree is None else finding.look(tx, wanted, after, checks)
     if looked is None:
         return Page([], None)
-    ahead = looked.search.ahead
-    around = Shown(tx, query.tree, ahead).around(looked.found)
-    refs = [_ref(one) for one in looked.found]
-    known = {row.ref: row for some in in_chunks(filter(None, refs)) for row in records.numbers_of.all(tx, **some)}
-    found = []
-    for one, ref, (before, behind) in zip(looked.found, refs, around, strict=True):
-        given = known.get(ref or "")
-        number, stamp = (None, None) if given is None else (given.number, given.stamp)
-        found.append(
-            FoundRow(
-                one.seen.session.id,
-                _own(one),
-                one.document.place if one.document.role == TOOL and one.document.place >= 0 else None,
-                number,
-                stamp,
-                snippet(query.tree, one.document.text),
-                _message(ahead, before),
-                _message(ahead, behind),
-            )
-        )
+    around = Shown(tx, query.tree, looked.search.ahead).around(looked.found)
+    near = [_near(looked.search.ahead, *each) for each in zip(looked.found, around, strict=True)]
+    known = _numbers(tx, looked.found, near)
+    found = [_row(query, one, known, three) for one, three in zip(looked.found, near, strict=True)]
     return Page(found, looked.following, looked.search.tail.through is not None)
+
+
+def _near(ahead: Ahead, one: Candidate, around: tuple[str | None, str | None]) -> Near:
+    before, behind = around
+    return Near(_own(one), _message(ahead, before), _message(ahead, behind))
+
+
+def _numbers(tx: Tx, found: Sequence[Candidate], near: Sequence[Near]) -> dict[str, NumberedRefRow]:
+    """Of the rows that were found, and of the results beside them, which are in order by theirs."""
+    refs = dict.fromkeys(ref for one in found if (ref := _ref(one)))
+    refs |= dict.fromkeys(part for three in near for each in three if each for part in each.part_ids if part)
+    return {row.ref: row for some in in_chunks(refs) for row in records.numbers_of.all(tx, **some)}
+
+
+def _row(query: Query, one: Candidate, known: Mapping[str, NumberedRefRow], near: Near) -> FoundRow:
+    numbers = {ref: row.number for ref, row in known.items()}
+    own, before, behind = near
+    given, place = known.get(_ref(one) or ""), one.document.place
+    return FoundRow(
+        session_id=one.seen.session.id,
+        message=own._replace(numbers=numbers),
+        place=place if one.document.role == TOOL and place >= 0 else None,
+        number=None if given is None else given.number,
+        stamp=None if given is None else given.stamp,
+        snippet=snippet(query.tree, one.document.text),
+        before=before and before._replace(numbers=numbers),
+        after=behind and behind._replace(numbers=numbers),
+    )
 
 
 def _ref(one: Candidate) -> str | None:

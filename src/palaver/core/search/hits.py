@@ -90,11 +90,11 @@ class Shown:
         before = listed[at - 1] if at else self._last_before(turn.parent_id)
         if at + 1 < len(listed):
             after: str | None = listed[at + 1]
-        else:  # what is beside the path is followed by nothing that is on it
+        elif one.seen.is_hidden or turn.sealed_at is None:  # beside the path, or at its end: nothing on it follows
+            after = None
+        else:
             is_home = one.seen.session.id == one.stored.session_id
-            after = None if one.seen.is_hidden else (is_home and self._next(turn, listed[-1])) or None
-            if after is None and not one.seen.is_hidden:
-                after = self._first_after(turn, one.seen.session)
+            after = (self._next(turn, listed[-1]) if is_home else None) or self._first_after(turn, one.seen.session)
         return before, after
 
     def _next(self, turn: PlaceRow, last: str) -> str | None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterable, Iterator, Mapping
-from itertools import pairwise
+from itertools import groupby, pairwise
 from typing import Any, NamedTuple
 
 from ...aisdk.parts import is_tool
@@ -163,7 +163,7 @@ def conversation_row(one: Said) -> Row:
 
 def found_row(one: FoundRow) -> tuple[Row, list[Row]]:
     """A row that was found, and it with those beside it in the session."""
-    own = rows_of(one.message.role, one.message.metadata, one.message.parts)
+    own = _in_order(one.message)
     spot = FIRST if one.place is None else Spot(one.place, True)
     at = next((place for place, (each, _) in enumerate(own) if each == spot), 0)
     before = [row for _, row in own[:at]] or (_of(one.before)[-1:] if one.before else [])
@@ -173,7 +173,22 @@ def found_row(one: FoundRow) -> tuple[Row, list[Row]]:
 
 
 def _of(message: FoundMessage) -> list[Row]:
-    return [row for _, row in rows_of(message.role, message.metadata, message.parts)]
+    return [row for _, row in _in_order(message)]
+
+
+def _in_order(message: FoundMessage) -> list[tuple[Spot, Row]]:
+    """The rows of a message, results in the order in which they came."""
+
+    def came(each: tuple[Spot, Row]) -> tuple[bool, int]:
+        spot, _ = each
+        return message.number_at(spot.place)
+
+    def is_result(each: tuple[Spot, Row]) -> bool:
+        spot, _ = each
+        return spot.is_result
+
+    runs = groupby(rows_of(message.role, message.metadata, message.parts), key=is_result)
+    return [each for are_results, run in runs for each in (sorted(run, key=came) if are_results else run)]
 
 
 def context_row(row: Row) -> Row:
