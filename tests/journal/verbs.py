@@ -55,6 +55,7 @@ def spawn(store: Store, session: Session) -> None:
 def update(store: Store, session: Session) -> None:
     session.update(project="x", workspace="/other", model="acme/two")
     session.update(project=None, workspace=None, model=None)
+    session.update(workspace="/stays")
 
 
 @verb

@@ -17,6 +17,7 @@ NAMED = "faults", "recovery"  # their own tests plant what is in these files
 for _file in [*TESTS.glob("promises/test_promises_*.py"), *TESTS.glob("saving/test_*.py")]:
     importlib.import_module(f"tests.{_file.parent.name}.{_file.stem}")
 planting.load()
+LONG_TOO = ("-m", "long or not long")  # what looks for a bug may be a long test
 
 
 def test_every_break_that_a_test_names_exists_and_is_used() -> None:
@@ -29,7 +30,7 @@ def test_every_break_that_a_test_names_exists_and_is_used() -> None:
 @pytest.mark.parametrize(("file", "test", "name"), sorted(set(planting.PAIRS)))
 def test_a_planted_break_is_found(file: str, test: str, name: str) -> None:
     run = subprocess.run(
-        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", f"{TESTS / file}::{test}"],
+        [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider", *LONG_TOO, f"{TESTS / file}::{test}"],
         env={**os.environ, planting.VARIABLE: name},
         cwd=TESTS.parent,
         capture_output=True,
