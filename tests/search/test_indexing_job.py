@@ -55,11 +55,7 @@ def test_reindex_leaves_one_segment_and_finds_the_same(tmp_path: Path, monkeypat
     monkeypatch.setattr(indexing, "_PAGES", 1)
     path = tmp_path / "store.db"
     with palaver.open(path) as store:
-        session = store.sessions.create("coder")
-        for number in range(30):
-            session.commit(f"marmalade {number}")
-        while indexing.index_batch(store.db):
-            pass
+        _index_in_small_batches(store)
         assert _segments(path) > 1
         store.reindex()
         assert _segments(path) == 1
@@ -75,11 +71,7 @@ def test_a_store_that_has_nothing_to_index_merges_what_small_batches_left(
     monkeypatch.setattr(tending, "_FEWEST", 1)
     path = tmp_path / "store.db"
     with palaver.open(path) as store:
-        session = store.sessions.create("coder")
-        for number in range(30):
-            session.commit(f"marmalade {number}")
-        while indexing.index_batch(store.db):
-            pass
+        _index_in_small_batches(store)
         assert _segments(path) > 1
         for _ in range(50):
             store._index.run()
@@ -93,6 +85,14 @@ def test_a_store_that_has_nothing_to_index_merges_what_small_batches_left(
 )
 def test_what_is_merged_is_a_good_part_of_the_whole(pages: list[int], are_many: bool) -> None:
     assert tending.are_many_segments(pages) is are_many
+
+
+def _index_in_small_batches(store: palaver.Store) -> None:
+    session = store.sessions.create("coder")
+    for number in range(30):
+        session.commit(f"marmalade {number}")
+    while indexing.index_batch(store.db):
+        pass
 
 
 def _segments(path: Path) -> int:

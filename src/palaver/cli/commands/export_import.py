@@ -6,7 +6,7 @@ import os
 import sys
 from collections.abc import Iterator
 from contextlib import contextmanager
-from typing import Any, BinaryIO, NamedTuple
+from typing import TYPE_CHECKING, Any, BinaryIO, NamedTuple
 
 import click
 
@@ -22,6 +22,9 @@ from ..ui.screen import Screen
 from ..whole_file import whole_file
 from ..wording import worded
 from . import dialect_files, import_from
+
+if TYPE_CHECKING:
+    from palaver import exports
 
 FORMATS = ("jsonl", "json", "markdown")
 
@@ -237,8 +240,9 @@ def import_(
     With --from a conversation comes in: what is there already (by --id and the bytes of each message) is left alone,
     what is new is added, and what was said here since stays. --from hermes brings in every session of its file, with
     the times, costs and lineage that they have there; the file itself is not touched, and may be in use."""
+    is_about_one = name is not None or is_new or agent is not None or title is not None
     if format in dialect_files.NAMES:
-        if name is not None or is_new or agent is not None or title is not None:
+        if is_about_one:
             raise Stop(
                 USAGE,
                 "the sessions of such a file have names of their own: leave --id, --new, --agent and --title out",
@@ -250,10 +254,13 @@ def import_(
     if format is not None:
         with _source(file) as opened:
             data = opened.read()
-        wanted = import_from.Wanted(format, name, is_new, agent, title)
-        return import_from.run(call, "stdin" if file == "-" else file, data, wanted)
-    if name is not None or is_new or agent is not None or title is not None:
+        return import_from.run(call, _called(file), data, import_from.Wanted(format, name, is_new, agent, title))
+    if is_about_one:
         raise Stop(USAGE, "--id, --new, --agent and --title go with --from", "Usage")
+    return _import_export(call, file)
+
+
+def _import_export(call: Call, file: str) -> int:
     from palaver import exports
 
     from .. import foreign_files
@@ -261,23 +268,27 @@ def import_(
     refusals: list[exports.Refusal] = []
     cuts: list[exports.Cut] = []
     with _source(file) as opened, TransferProgress() as progress:
-        source: Any = foreign_files.checked("stdin" if file == "-" else file, opened)
+        source: Any = foreign_files.checked(_called(file), opened)
         store = call.store(create=True)
         summary = exports.read(store.db, source, progress=progress, on_refused=refusals.append, on_cut=cuts.append)
-    listed = [{"line": one.line, "session": one.session, "why": worded(one.why)} for one in refusals]
-    for one in () if call.json else listed:
-        _print_refusal(one)
-    for cut in () if call.json else cuts:
-        sys.stderr.write(Screen(sys.stderr).sanitized(f"cut: session {cut.session}: {cut.what}") + "\n")
+    refused = [{"line": one.line, "session": one.session, "why": worded(one.why)} for one in refusals]
+    cut = [{"session": one.session, "why": one.what} for one in cuts]
+    if not call.json:
+        _print_problems(refused, cut)
     value = {name: getattr(summary, name) for name in ("imported", "already_there", "refused", "lines")}
+    told = {"refusals": refused, "cut": cut, **import_from.NOTHING, **dialect_files.NO_IMPORT}
+    call.done({**value, **told}, _imported(summary))
+    return PROBLEMS if summary.refused or refusals else OK
+
+
+def _imported(summary: exports.Summary) -> str:
     there = f", {summary.already_there:,} already there" if summary.already_there else ""
     refused = f", {summary.refused:,} refused" if summary.refused else ""
-    told = {"refusals": listed, "cut": [{"session": one.session, "why": one.what} for one in cuts]}
-    call.done(
-        {**value, **told, **import_from.NOTHING, **dialect_files.NO_IMPORT},
-        f"imported {count(summary.imported, 'session')}{there}{refused}",
-    )
-    return PROBLEMS if summary.refused or refusals else OK
+    return f"imported {count(summary.imported, 'session')}{there}{refused}"
+
+
+def _called(file: str) -> str:
+    return "stdin" if file == "-" else file
 
 
 @contextmanager
@@ -293,7 +304,10 @@ def _source(file: str) -> Iterator[BinaryIO]:
         yield source
 
 
-def _print_refusal(refusal: dict[str, Any]) -> None:
+def _print_problems(refused: list[dict[str, Any]], cut: list[dict[str, Any]]) -> None:
     screen = Screen(sys.stderr)
-    session = f" session {refusal['session']}" if refusal["session"] else ""
-    sys.stderr.write(screen.sanitized(f"refused: line {refusal['line']}{session}: {refusal['why']}") + "\n")
+    for one in refused:
+        session = f" session {one['session']}" if one["session"] else ""
+        sys.stderr.write(screen.sanitized(f"refused: line {one['line']}{session}: {one['why']}") + "\n")
+    for one in cut:
+        sys.stderr.write(screen.sanitized(f"cut: session {one['session']}: {one['why']}") + "\n")

@@ -76,8 +76,9 @@ class Table:
             try:
                 with closing(self._connection.execute(self._select, (at,))) as found:
                     for row in found:
-                        if row[0] >= at:  # damage may lead back
-                            at = row[0] + 1
+                        number, *_ = row
+                        if number >= at:  # damage may lead back
+                            at = number + 1
                             yield row
                 return
             except sqlite3.DatabaseError:
