@@ -124,10 +124,7 @@ ENDS = ("completed", "aborted")
     [
         (dict, "completed"),
         (bytes, "aborted"),
-        *(
-            pytest.param(*given, marks=pytest.mark.long)
-            for given in itertools.product((dict, str, bytes), ("completed", "aborted"))
-        ),
+        *(pytest.param(*given, marks=pytest.mark.long) for given in itertools.product((dict, str, bytes), ENDS)),
     ],
 )
 def test_promise_148_parts_too_large_to_be_held_are_journaled_from_their_rows(

@@ -105,11 +105,15 @@ class Fold:
         part["approval"] = part["approval"] | {"approved": approved} | ({"reason": reason} if reason else {})
         part["state"] = "approval-responded"
 
+    def is_denied(self, call: str) -> bool:
+        part = self.parts[self.tools[call][0]]
+        return part["state"] == "approval-responded" and not part["approval"]["approved"]
+
     def close(self, status: str) -> None:
         """The seal: no tool stays open; texts are ended unless the turn was completed."""
         for call in self.unresolved():
             part = self.parts[self.tools[call][0]]
-            if part["state"] == "approval-responded" and not part["approval"]["approved"]:
+            if self.is_denied(call):
                 part["state"] = "output-denied"
                 continue
             self.put_error(call, "interrupted")

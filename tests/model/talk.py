@@ -240,7 +240,9 @@ class Talk(Bench):
         handle, state = self.handles[turn.key], turn.fold.state_of(call)
         if state == "approval-requested" and pick % 2:
             answer = {"output": "approve", "error": "deny"}.get(answer, answer)
-        if answer == "output":
+        if answer == "output" and turn.fold.is_denied(call):
+            self._refuse_an_output(handle, call)
+        elif answer == "output":
             handle.resolve(call, output={"late": [1, None]})
             turn.fold.put_output(call, {"late": [1, None]})
         elif answer == "error":
@@ -253,6 +255,15 @@ class Talk(Bench):
         else:
             return
         self.note(f"resolve: {answer}")
+
+    def _refuse_an_output(self, handle: palaver.Turn, call: str) -> None:
+        """What a person denied did not run: it may end as an error, and changes nothing otherwise."""
+        try:
+            handle.resolve(call, output={"late": [1, None]})
+        except palaver.ChunkError:
+            self.note("an output of a denied call is refused")
+        else:
+            raise AssertionError("a denied call was given an output")
 
     def _answerable(self) -> list[tuple[Turn, str]]:
         found = []
