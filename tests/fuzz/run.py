@@ -12,6 +12,7 @@ from __future__ import annotations
 import asyncio
 import inspect
 import logging
+import os
 import random
 import sys
 import tempfile
@@ -233,7 +234,7 @@ async def _await(here: World, call: Call) -> None:
         subject = await _awaited_subject(here, store, call)
         found = getattr(subject, call.verb.name)(**call.given)
         found = await found if inspect.iscoroutine(found) else found
-        if hasattr(found, "__anext__"):
+        if hasattr(found, "__anext__") and call.is_quick:  # else it would wait for an event that never comes
             async for _ in found:
                 break
         if isinstance(found, aio.AsyncTurn):
@@ -363,6 +364,7 @@ def survey(seed: int, calls: int) -> dict[str, list[str]]:
 
 
 if __name__ == "__main__":
+    os.chdir(tempfile.mkdtemp())  # a hostile path is one below this folder
     if "/" in sys.argv[1]:
         run_world(sys.argv[1], CALLS_OF_A_WORLD, batch=1, say=print)
     else:

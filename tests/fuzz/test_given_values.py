@@ -436,6 +436,15 @@ def test_text_and_numbers_of_a_type_of_their_own_are_kept_as_text_and_numbers(se
         assert turn.message()["parts"][0]["data"] == {"n": 7}
 
 
+def test_text_of_a_type_of_its_own_is_kept_in_a_store_that_keeps_everything() -> None:
+    with palaver.open(":memory:", events="full") as store:
+        session = store.sessions.create(Name("coder"), workspace=Name("w"), source=Name("s"), persona=Name("p"))
+        session.commit({"role": "user", "content": Name("x")}, model=Name("p/m"))
+        session.title = Name("A talk")
+        assert (session.info.agent, session.info.workspace, session.title) == ("coder", "w", "A talk")
+        assert store.rebuild() == []
+
+
 def test_a_number_of_more_digits_than_python_writes_is_refused(session: Session, turn: palaver.Turn) -> None:
     for given in (10**5_000, [10**5_000], {"n": 10**5_000}):
         with pytest.raises(BadValue, match="cannot be written as JSON"):

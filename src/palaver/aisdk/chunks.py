@@ -82,6 +82,7 @@ _FOLDED = {"id", "delta", "toolCallId", "toolName", "inputTextDelta", "errorText
 _NEEDED: dict[str, tuple[str, ...]] = {
     name: tuple(field for field in kind.required if field in _FOLDED) for name, kind in KINDS.items()
 }
+_NAMED = {"start": "messageId"} | {name: "toolName" for name, kind in KINDS.items() if "toolName" in kind.required}
 
 
 # ---------------------------------------------------------------- coming in
@@ -132,6 +133,15 @@ def refuse_foreign(kind: str) -> None:
     if kind in _FOREIGN or kind.startswith(_FOREIGN_STARTS):
         why = f"{kind!r:.60} is of another stream than the AI SDK's; say it with turn.text(…) and turn.tool(…)"
         raise ChunkError(why, chunk_type=kind)
+
+
+def refuse_unfit(chunk: Mapping[str, Any]) -> None:
+    """A name that becomes a column is refused when it comes: held back, it could not be written later, nor could what
+    is held back with it."""
+    kind = chunk["type"]
+    name = "type" if kind.startswith("data-") else _NAMED.get(kind)
+    if name is not None:
+        exact_json.check_text(f"{name} of a {kind[:20]!a} chunk", chunk.get(name))
 
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")  # between the words of textDelta

@@ -35,8 +35,6 @@ def tool_columns(part: Mapping[str, Any]) -> tuple[str | None, str | None]:
 
 def _fit(given: Any) -> str | None:
     text = exact_json.parse(given) if isinstance(given, Raw) else given
-    return text if isinstance(text, str) and not _unfit(text) else None
-
-
-def _unfit(text: str) -> bool:
-    return "\0" in text or exact_json.has_surrogates(text) or exact_json.size_of(text) > exact_json.LONGEST_KEY
+    if isinstance(text, str) and exact_json.fits_column(text) and exact_json.size_of(text) <= exact_json.LONGEST_KEY:
+        return text
+    return None

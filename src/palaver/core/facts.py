@@ -66,13 +66,18 @@ def columns(facts: TurnFacts) -> tuple[str | None, ...]:
     """The facts that are columns of `turns`, too, in the order of the snippet `facts`."""
     if not facts:
         return _NONE
-    model, start, error = _object(facts, "model"), _object(facts, "metadata"), _object(facts, "error")
+    start, error = _object(facts, "metadata"), _object(facts, "error")
     role, persona, workspace, mode, source_event = (_text(facts.get(name)) for name in NAMES)
     return (
-        *(_text(model.get("model_id")), _text(model.get("provider_id")), role, persona, workspace, mode),
+        *(*model_columns(facts.get("model")), role, persona, workspace, mode),
         *(_text(facts.get("toolset_name")), _text(start.get("system_prompt_digest")), _text(facts.get("finish"))),
         *(_text(error.get("code")), source_event),
     )
+
+
+def model_columns(model: Any) -> tuple[str | None, str | None]:
+    """A model's own name and its provider's; what is unknown is NULL."""
+    return (_text(model.get("model_id")), _text(model.get("provider_id"))) if isinstance(model, dict) else (None, None)
 
 
 def named_columns(facts: TurnFacts) -> dict[str, str | None]:
@@ -91,8 +96,8 @@ def _object(facts: TurnFacts, name: str) -> dict[str, Any]:
 
 
 def _text(value: Any) -> str | None:
-    """What a column of text holds; NUL, which Postgres cannot hold, is in facts_json only."""
-    return value if isinstance(value, str) and value and "\0" not in value else None
+    """What a column of text holds; what none can is in facts_json only."""
+    return value if isinstance(value, str) and value and exact_json.fits_column(value) else None
 
 
 def outcome(facts: TurnFacts, status: str, fold: Fold) -> TurnFacts:

@@ -134,7 +134,7 @@ class Recorder:
         if self._is_quick(chunk):
             self._keep_delta(items[0])
         else:
-            _refuse_what_is_ours(chunk)
+            _refuse_unwelcome(chunk)
             self._keep(items)
 
     def _keep_delta(self, item: Item) -> None:
@@ -208,7 +208,7 @@ class Recorder:
             self._keep_one(items)
         elif items:
             for parsed, _ in items:
-                _refuse_what_is_ours(parsed)
+                _refuse_unwelcome(parsed)
             self._keep(items)
 
     def _stored(self, items: list[Item], at: int) -> int:
@@ -416,8 +416,9 @@ class Recorder:
             raise TurnWaiting(self.state.id)
 
 
-def _refuse_what_is_ours(chunk: dict[str, Any]) -> None:
+def _refuse_unwelcome(chunk: dict[str, Any]) -> None:
     chunks.refuse_foreign(chunk["type"])
+    chunks.refuse_unfit(chunk)
     if chunk["type"] == COMPACTION:
         raise BadValue("data-compaction parts are written by compact(), not by hand")
     given = chunk.get("messageMetadata")

@@ -214,6 +214,13 @@ class Usages(Group):
             say(turn)
         assert [m["metadata"]["model"]["model_id"] for m in session.messages()] == ["m-3", "m-3"]
 
+    def test_the_tokens_of_an_answer_that_takes_a_questions_place_are_counted(self, session: Session) -> None:
+        ask(session, user("Hello?", id="q-1"))
+        with session.edit("q-1", assistant("Bye.", metadata={"usage": {"input": 5, "output": 7}})):
+            pass
+        assert session.info.usage == Usage(input=5, output=7)
+        assert [entry.usage for entry in session.usage()] == [Usage(input=5, output=7)]
+
     def test_a_model_is_named_with_its_provider(self, session: Session) -> None:
         with refused(session, palaver.BadValue):
             session.turn("Hello?", model={"name": "m-1"})

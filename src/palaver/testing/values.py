@@ -13,7 +13,7 @@ import palaver
 from palaver import Raw, Session, Store
 
 from .group import Group
-from .helpers import answer, ask, leave_waiting, refused, say, texts, user
+from .helpers import OpenStore, answer, ask, leave_waiting, refused, say, texts, user
 
 SEED = 20_240_611
 
@@ -47,6 +47,7 @@ EQUAL: list[Any] = [
     "😀 é ",
     [[[[]]], {}],
 ]
+UNFIT = ["a\x00b", "\udc00x"]  # texts that JSON has and that a column of an engine does not
 STATES = ["input-streaming", "input-available", "output-available", "output-error", "output-denied"]
 
 
@@ -249,6 +250,46 @@ class Values(Group):
             assert texts(session)[0] == "Go."
             assert session.events()[0].kind == "create"
         assert turn.status == "completed"
+
+    # ------------------------------------------------------------ what no column holds
+
+    @pytest.mark.parametrize("reason", UNFIT, ids=short)
+    def test_a_turn_ends_whatever_its_stream_calls_the_end(self, session: Session, reason: str) -> None:
+        with session.turn("Go.") as turn:
+            turn.append([*answer("Gone.")[:-1], {"type": "finish", "finishReason": reason}])
+        assert (session.path()[0].status, session.path()[0].finish) == ("completed", reason)
+
+    @pytest.mark.parametrize("model", UNFIT, ids=short)
+    def test_a_session_goes_on_whatever_its_model_is_called(self, store: Store, model: str) -> None:
+        for session in (store.sessions.create("coder", model=model), store.sessions.create("coder")):
+            session.update(model=model)
+            with session.turn("Go.", model=model) as turn:
+                turn.usage(input=1, model=model)
+            session.add_usage({"input": 1}, model=model)
+            assert session.commit("And?").model["model_id"] == session.info.model["model_id"] == model
+
+    @pytest.mark.parametrize("save_on", ["chunk", "step", "turn"])
+    @pytest.mark.parametrize("name", UNFIT, ids=short)
+    def test_a_name_that_cannot_be_kept_is_refused_when_it_comes(
+        self, open_store: OpenStore, name: str, save_on: str
+    ) -> None:
+        """Not later, when what was held back with it could not be written either."""
+        store = open_store(save_on=save_on)
+        session = store.sessions.create("coder")
+        with session.turn("Go.") as turn:
+            turn.append(answer("Going.")[:-1])
+            for chunk in (
+                {"type": f"data-{name}", "data": 1},
+                {"type": "tool-input-start", "toolCallId": "c1", "toolName": name},
+                {"type": "start", "messageId": name},
+            ):
+                with pytest.raises(palaver.BadValue):
+                    turn.write(chunk)
+                with pytest.raises(palaver.BadValue):
+                    turn.append([*answer("Nothing of it.")[:-1], chunk])
+            turn.append(answer("Gone."))
+        assert texts(session) == ["Go.", "Going.Gone."]
+        assert store.verify() == []
 
     # ------------------------------------------------------------ after the store was closed
 

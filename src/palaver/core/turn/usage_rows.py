@@ -15,6 +15,7 @@ from ...db.queries import Q
 from ...errors import UsageKeyTaken
 from ...model import Usage
 from .. import rows
+from ..facts import model_columns
 
 TOLD, METADATA = "turn", "metadata"
 
@@ -34,7 +35,7 @@ def add(
     price: str | None = None,
     at: int | None = None,
 ) -> None:
-    provider, name = _model_of(model)
+    name, provider = model_columns(model)
     tx.defer(
         Q.insert_usage,
         session=session_id,
@@ -50,14 +51,6 @@ def add(
         price=price,
         at=now_ms() if at is None else at,
     )
-
-
-def _model_of(model: Any) -> tuple[str | None, str | None]:
-    """(provider, model) as columns; what is unknown is NULL."""
-    if not isinstance(model, dict):
-        return None, None
-    provider, name = model.get("provider_id"), model.get("model_id")
-    return (provider if isinstance(provider, str) else None) or None, (name if isinstance(name, str) else None) or None
 
 
 def is_there(tx: Tx, session_id: str, key: str | None, usage: Usage, cost: float | None) -> bool:

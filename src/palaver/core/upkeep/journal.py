@@ -12,8 +12,7 @@ from contextlib import AbstractContextManager
 from types import TracebackType
 from typing import Any
 
-import msgspec
-
+from ...base import exact_json
 from ...db.engine import ChunkRow, Database, Row, Tx, Watch
 from ...db.queries import Q, Query
 from ...errors import is_settled
@@ -38,8 +37,6 @@ LOGGED = BY_SESSION.keys() | BY_ROW.keys()
 _STREAMED = {"insert_streamed_part", "update_part"}
 _SHORT = 256  # characters of a part that are simply written again
 _IN_ITS_ROW = " " * (_SHORT + 1)  # a part's text that is too large to be kept
-
-_encode = msgspec.json.encode
 
 
 class JournaledDatabase:
@@ -150,7 +147,7 @@ class _Journaled:
             ((params["data"],),) = self._tx.all(Q.data_of_part, id=params["id"])
         if query.name == "set_message_metadata" and len(params["metadata"]) > _SHORT:
             params["metadata"] = self._metadata_source(params, session) or params["metadata"]
-        self._tx.defer(Q.write_journal, session=session, statement=query.name, data=_encode(params).decode())
+        self._tx.defer(Q.write_journal, session=session, statement=query.name, data=exact_json.dump(params))
 
     def _metadata_source(self, params: dict[str, Any], session: str) -> dict[str, Any] | None:
         """Metadata that grows with a stream is named by the events it folds from, and the keys of ours on top."""

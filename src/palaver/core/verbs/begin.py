@@ -19,6 +19,7 @@ from .. import counting, heads
 from ..facts import TurnFacts
 from ..head_cache import FastPathMissed
 from ..read import previews
+from ..read.entries import Entry
 from ..read.heads import Head, Thread
 from ..runtime import Runtime
 from ..settle import preflight
@@ -62,19 +63,29 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn, *, carefull
     preflight.refuse_loose(tx, runtime, head, expected)
     thread = runtime.head_cache.thread(tx, session_id, head.turn_id, head.event_seq - 1)
     standing = Standing(rules, model, agent)
-    return _begin(tx, head, given, standing, given.options.in_force(standing), thread)
+    return write(tx, head, given, standing, given.options.in_force(standing), thread=thread)
 
 
 def _begin_carefully(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn) -> OpenTurn:
     head = preflight.ready_to_say(tx, runtime, session_id, given.messages, given.expected)
-    return _begin(tx, head, given, *given.options.of_session(tx, session_id), None)
+    return write(tx, head, given, *given.options.of_session(tx, session_id))
 
 
-def _begin(tx: Tx, head: Head, given: NewTurn, standing: Standing, facts: TurnFacts, thread: Thread | None) -> OpenTurn:
+def write(
+    tx: Tx,
+    head: Head,
+    given: NewTurn,
+    standing: Standing,
+    facts: TurnFacts,
+    *,
+    thread: Thread | None = None,
+    references: list[Entry] | None = None,
+) -> OpenTurn:
+    """The rows of a turn that begins at a head: the caller has locked it and seen to what comes first."""
     given.options.keep_bodies(tx)
     given.options.say_in(given.messages, standing)
     about: dict[str, Any] = {"owner": given.owner, "status": given.status}
-    turn = open_turn.begin(tx, head, given.messages, facts=facts, thread=thread, **about)
+    turn = open_turn.begin(tx, head, given.messages, facts=facts, thread=thread, references=references, **about)
     found = seal.usages_in(given.messages)
     if found:  # of answers that came with the question
         usage = sum((usage for _, usage in found), NOTHING)

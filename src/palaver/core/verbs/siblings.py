@@ -14,9 +14,8 @@ from ..read.entries import Entry
 from ..read.heads import Head
 from ..runtime import Runtime
 from ..settle import preflight
-from ..turn import open_turn, triggers
 from ..turn.open_turn import OpenTurn
-from .begin import NewTurn
+from .begin import NewTurn, write
 
 
 class SiblingPlace(NamedTuple):
@@ -39,7 +38,7 @@ def edited(content: Any, expected: Any, given: TurnKeywords) -> NewTurn:
 
 def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given: NewTurn, editing: bool) -> OpenTurn:
     """Begin a sibling of the turn that has a message; with a new message, an edit."""
-    messages, options = given.messages, given.options
+    messages = given.messages
     head = preflight.ready_to_say(tx, runtime, session_id, messages, given.expected)
     place = _place(tx, head, message, editing=editing)
     for one in messages:
@@ -48,11 +47,7 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given:
     heads.move(tx, head, place.parent_id, kind="begin", reason="edit" if messages else "regenerate")
     # The times were reserved before: loose rows that the caller has not read were put behind them.
     head = heads.lock(tx, session_id, timestamps=0)._replace(last_at=head.last_at)
-    options.keep_bodies(tx)
-    standing, facts = options.of_session(tx, session_id)
-    options.say_in(messages, standing)
-    turn = open_turn.begin(tx, head, messages, owner=given.owner, facts=facts, references=place.before)
-    triggers.deliver(tx, session_id, turn.id, options.trigger, triggers.payload(messages))
+    turn = write(tx, head, given, *given.options.of_session(tx, session_id), references=place.before)
     hidden_stamps.restamp(tx, head, old)
     return turn
 
