@@ -157,12 +157,12 @@ class World:
                 self._put_behind(session)
 
     def _compare(self, session: Session, expected: int) -> None:
-        before = session.revision
+        before, had_head = session.revision, session.has_head
         self._settle(session)
         if expected != session.revision:
             if session.revision != before:
                 self._note("told of others")
-            raise Refusal("HeadConflict", stays=True)
+            raise Refusal("HeadConflict", stays=had_head or session.revision != before)
 
     def _put_behind(self, session: Session) -> None:
         """What other programs wrote beside a turn comes after what was said by one who had not read it."""

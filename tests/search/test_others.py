@@ -141,3 +141,19 @@ def marked(place: Place) -> str:
     [(text,)] = place.engine.rows(place.store, "SELECT value FROM settings WHERE name = 'search_looked'")
     _, guard, known = json.loads(text)
     return json.dumps([2**31, guard, known])
+
+
+def test_a_message_that_begins_its_session_in_one_of_its_turns_has_the_title_whichever_is_indexed_last(
+    place: Place,
+) -> None:
+    """A row of another program comes before it in a turn that is sealed, and not in a fork that was made meanwhile."""
+    session = place.store.sessions.create()
+    session.title = "Waders"
+    with session.turn("a fox"):
+        asked = session.transcript()[0]
+        session.fork(at=asked.id)
+        put(place, session, "a heron", at=asked.created_at - 1)
+    for _ in range(3):
+        assert found(place, "waders fox") == ["Waders a fox"]
+        assert place.store.verify() == []
+        place.store.reindex()

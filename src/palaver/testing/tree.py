@@ -56,6 +56,13 @@ class Tree(Group):
         turn = ask(session)
         assert session.fork(at=ids_of(session)[1]).info.turn_id == turn.id
 
+    def test_a_fork_at_a_message_that_two_turns_list_is_at_the_one_on_the_path(self, session: Session) -> None:
+        with session.turn("Hello?") as turn:
+            turn.abort()
+        with session.regenerate() as turn:
+            turn.abort()
+        assert session.fork(at=session.messages()[0]["id"]).path() == session.path()
+
     def test_a_fork_of_an_open_turn_has_its_finished_messages(self, session: Session) -> None:
         ask(session, "q1", "a1")
         turn = session.turn("q2")

@@ -25,18 +25,18 @@ class Place(NamedTuple):
 def find(tx: Tx, head: Head, wanted: str, *, on_path: bool) -> Place:
     if wanted.startswith(ids.TURN):
         return _turn(tx, head, wanted, on_path=on_path)
-    shown = None if on_path else rows.home_turn_of_message.one(tx, message=wanted, session=head.session_id)
-    if shown is not None and not metadata.is_hidden(shown.metadata_json):
-        # Any turn that lists the message will do: all of them list the same before it.
-        return _after(tx, shown.turn_id, shown.parent_id, wanted, is_sealed=shown.sealed_at is not None)
+    listed = [] if on_path else rows.home_turn_of_message.all(tx, message=wanted, session=head.session_id)
+    if len(listed) == 1 and not metadata.is_hidden(listed[0].metadata_json):
+        (turn,) = listed
+        return _after(tx, turn.turn_id, turn.parent_id, wanted, is_sealed=turn.sealed_at is not None)
     turn_id, message_id = find_message(tx, head, wanted, on_path=on_path, in_tail=not on_path)
-    turn = rows.place_of_turn.one(tx, turn=turn_id)
-    if turn is None:  # of a queued message that was taken back
+    place = rows.place_of_turn.one(tx, turn=turn_id)
+    if place is None:  # of a queued message that was taken back
         raise MessageNotFound(wanted, "it never had a place in the tree")
-    if not on_path and not _is_ours(tx, head, turn_id, turn.session_id):
-        why = f"message {wanted!r} is one of session {turn.session_id}, not of {head.session_id}; fork that session"
+    if not on_path and not _is_ours(tx, head, turn_id, place.session_id):
+        why = f"message {wanted!r} is one of session {place.session_id}, not of {head.session_id}; fork that session"
         raise MessageNotFound(wanted, sentence=why)
-    return _after(tx, turn_id, turn.parent_id, message_id, is_sealed=turn.sealed_at is not None)
+    return _after(tx, turn_id, place.parent_id, message_id, is_sealed=place.sealed_at is not None)
 
 
 def _turn(tx: Tx, head: Head, turn_id: str, *, on_path: bool) -> Place:

@@ -30,6 +30,14 @@ class MessageRow(Row):
     created_at: int
 
 
+class MessageToIndexRow(MessageRow):
+    begins: bool
+
+
+class UnindexedRow(Row):
+    turn_id: str
+
+
 class PartToSearchRow(Row):
     message_id: str
     id: str
@@ -175,6 +183,8 @@ turn_to_index = Select("turn_to_index", TurnToIndexRow)
 newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
 parts_to_search = Select("parts_to_search", PartToSearchRow)
 messages_of_turn = Select("messages_of_turn", MessageRow)
+message_to_index = Select("message_to_index", MessageToIndexRow)
+is_to_be_indexed = Select("is_to_be_indexed", UnindexedRow)
 loose_everywhere = Select("loose_everywhere", MessageRow)
 loose_among = Select("loose_among", MessageRow)
 documents_of_message = Select("documents_of_message", DocumentRow)

@@ -10,6 +10,7 @@ from ...errors import IndexDamaged
 from ...model import Problem
 from .. import damage
 from ..search import documents, engines, records, sums
+from ..search.documents import Stored
 from ..search.records import TurnToIndexRow
 from ..search.tail import state
 from . import indexing, mending, windows
@@ -48,12 +49,20 @@ def _turn(tx: Tx, turn: TurnToIndexRow, altered: set[str]) -> Iterator[Finding]:
     except damage.RAISED:  # rows that are not as they were are named elsewhere
         return
     for message in stored:
-        wanted = indexing.new_documents(message)
-        there = records.documents_of_message.all(tx, message=message.id)
-        is_whole = len(wanted) == len(there) and all(any(new.is_in(row) for row in there) for new in wanted)
-        if not is_whole and altered.isdisjoint([message.id, *(part_id for part_id, _ in message.parts if part_id)]):
+        if not _has(tx, message) and altered.isdisjoint(
+            [message.id, *(part_id for part_id, _ in message.parts if part_id)]
+        ):
             what = f"the search index does not have message {message.id} as it is"
             yield stale(_RULE, message.id, what, turn.session_id, mending.documents(turn.id))
+
+
+def _has(tx: Tx, message: Stored) -> bool:
+    """Whether the index has it word for word, or will: a turn that is not indexed yet lists it, too."""
+    there = records.documents_of_message.all(tx, message=message.id)
+    wanted = indexing.in_all_turns(tx, message.id, indexing.new_documents(message), there)
+    if len(wanted) == len(there) and all(any(new.is_in(row) for row in there) for new in wanted):
+        return True
+    return records.is_to_be_indexed.one(tx, message=message.id) is not None
 
 
 def _left(tx: Tx) -> Iterator[Finding]:

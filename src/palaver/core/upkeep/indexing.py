@@ -228,6 +228,17 @@ def new_documents(stored: Stored) -> list[New]:
     return found
 
 
+def in_all_turns(tx: Tx, message_id: str, wanted: list[New], there: list[DocumentRow]) -> list[New]:
+    """What a message has, whichever of its turns was asked: one in which it begins its session gives it the title. Only
+    where what is there says otherwise are the others looked at."""
+    if not there or {new.titled for new in wanted} == {row.titled for row in there}:
+        return wanted
+    row = records.message_to_index.one(tx, message=message_id)
+    titled = None if row is None or not row.begins else row.session_id
+    found = [] if row is None else list(documents.readable(tx, row, None, titled))
+    return new_documents(found[0]) if found else wanted
+
+
 def _words(document: Document) -> Segments:
     found = segment(document.text)
     return Segments(found.words, [*found.pieces, TITLED]) if document.title else found
@@ -351,6 +362,7 @@ class _Index:
             there = self._there.pop(message_id, None)
             if there is None:
                 there = records.documents_of_message.all(self._tx, message=message_id)
+            wanted = in_all_turns(self._tx, message_id, wanted, there)
             for row in there:
                 if not any(new.is_in(row) for new in wanted):
                     drop(self._tx, row.number)

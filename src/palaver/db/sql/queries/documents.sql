@@ -62,6 +62,24 @@ UPDATE turns SET unindexed = 1 WHERE id IN (
 SELECT {message} FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
  WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
 
+-- name: message_to_index
+-- A message, and whether in one of the turns that nobody writes now it is the first that its session wrote.
+SELECT {message}, EXISTS (
+    SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id LEFT JOIN turns p ON p.id = t.parent_id
+     WHERE e.ref = m.id AND e.kind = 'message' AND t.session_id = m.session_id
+       AND (t.sealed_at IS NOT NULL OR t.status = 'waiting')
+       AND (p.id IS NULL OR p.session_id <> t.session_id)
+       AND NOT EXISTS (
+           SELECT 1 FROM turn_entries f JOIN chat_messages o ON o.id = f.ref
+            WHERE f.turn_id = e.turn_id AND f.kind || '' = 'message' AND f.seq < e.seq AND o.session_id = m.session_id)
+       ) AS begins
+  FROM chat_messages m WHERE m.id = :message;
+
+-- name: is_to_be_indexed
+-- Whether a turn that the index does not hold as it is lists a message.
+SELECT e.turn_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+ WHERE e.ref = :message AND e.kind = 'message' AND t.unindexed > 0 LIMIT 1;
+
 -- name: title_of_session
 SELECT title FROM heads WHERE session_id = :session;
 
