@@ -23,6 +23,7 @@ from .save_policy import PartRowAge, SavePolicy
 
 RESULTS = {"tool-output-available", "tool-output-error", "tool-output-denied"}
 STEPS = {"finish-step", "finish"}
+_GROWING = 64  # parts whose rows' ages are known; where more grow at once, the oldest have their row written each time
 assert Q.append_chunk.names == ("session", "seq", "data", "at", "turn", "fence")
 
 
@@ -131,6 +132,8 @@ class ChunkWriter:
         now = monotonic()
         for index in written:
             self.rows.setdefault(index, PartRowAge()).saved(now)
+        while len(self.rows) > _GROWING:
+            del self.rows[next(iter(self.rows))]
         self.dirty.difference_update(written)
 
     def set_waiting(self, tx: Tx) -> None:
