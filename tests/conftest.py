@@ -15,7 +15,7 @@ from tempfile import TemporaryDirectory
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 from palaver.base import ids
 from palaver.base.clock import now_ms
 

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from palaver import jobs
+from palaver.background import jobs
 
 from .ours import Store as _Ours
 
@@ -13,7 +13,7 @@ class Unindexed(_Ours):
         super().__init__(path)
 
     def close(self) -> None:
-        self.store._index.has_work = False  # closing indexes, too
+        self.store._background.index.has_work = False  # closing indexes, too
         super().close()
 
 

@@ -108,7 +108,7 @@ def tend(worker: Worker) -> dict[str, float]:
     """What maintenance does as soon as nothing is left to index; how long that took."""
     store = worker.store("search").store
     began = time.perf_counter()
-    while store._tend_index():
+    while store._background.index.tend():
         pass
     return {"seconds": time.perf_counter() - began}
 
@@ -209,7 +209,7 @@ def append(worker: Worker, repeat: int, seconds: float) -> dict[str, float]:
     said = texts.session(repeat, 2_000)
     spent = measure.each(lambda at: store.append(f"s{repeat}", said[at % 2_000]), _for(seconds))
     left = indexing.how_many_are_left(store.store.db)
-    if store.store._index.has_work and worker.name == "ours":
+    if store.store._background.index.has_work and worker.name == "ours":
         indexing.index_all(store.store.db)
     return spent | {"left": left}
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from typing import Any, Unpack
 
+from .background.maintenance import say
 from .base import address, arguments
 from .db.engine import Engine
 from .db.sqlite import filesystem
@@ -12,7 +13,6 @@ from .db.sqlite.engine import SqliteDatabase
 from .db.sqlite.readonly import ReadOnlyDatabase
 from .errors import BadValue, StoreError
 from .keywords import EngineKeywords, OpenKeywords, PostgresKeywords
-from .maintenance import say
 from .store import Store
 
 Address = str | bytes | os.PathLike[str] | os.PathLike[bytes]

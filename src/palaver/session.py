@@ -79,12 +79,12 @@ class Session:
             try:
                 with store.db.write(hard=True) as tx:
                     done = verb(tx, store._runtime, self.id, *given, **more)
-                store._sealed()
+                store._background.sealed()
                 return done
             except FastPathMissed:
                 more["carefully"] = True
             except TurnUnsealable as stuck:
-                store._set_aside(stuck)
+                store._background.set_aside(stuck)
 
     # ------------------------------------------------------------ reading
 
@@ -252,7 +252,7 @@ class Session:
         came for `timeout` seconds."""
         arguments.seconds("timeout", timeout)
         cursor = self.cursor() if after is None else arguments.whole("after", after)
-        return self._store._watcher.follow(self.id, cursor, timeout)
+        return self._store._background.follow(self.id, cursor, timeout)
 
     def path(
         self,
@@ -328,7 +328,7 @@ class Session:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
         new = verbs.begin.NewTurn.of(messages, expected, given)
-        return self._store._track(self._write(verbs.begin.begin, new.by(self._store._register())))
+        return self._store._background.track(self._write(verbs.begin.begin, new.by(self._store._background.register())))
 
     def commit(
         self,
@@ -373,15 +373,15 @@ class Session:
 
     def _begin_sibling(self, message: str | None, new: NewTurn, *, editing: bool) -> palaver.Turn:
         arguments.text_or_none("message", message)
-        new = new.by(self._store._register())
-        return self._store._track(self._write(verbs.siblings.begin, message, new, editing))
+        new = new.by(self._store._background.register())
+        return self._store._background.track(self._write(verbs.siblings.begin, message, new, editing))
 
     def resume(self, turn_id: str) -> palaver.Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         arguments.text("turn_id", turn_id)
-        owner = self._store._register()
+        owner = self._store._background.register()
         self._write(verbs.recovery.recover_session)  # by itself: it stays done if the resume is refused
-        return self._store._track(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
+        return self._store._background.track(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
 
     def resolve(
         self,
@@ -408,7 +408,7 @@ class Session:
         write, and `turn.stopped` within a second. The ids of the turns that were stopped."""
         arguments.text_or_none("turn_id", turn_id)
         why = exact_json.check_text("reason", reason) or "stopped"
-        self._store._turns.write_out(self.id, turn_id)  # what this process holds back
+        self._store._background.turns.write_out(self.id, turn_id)  # what this process holds back
         return self._write(verbs.stop.stop, turn_id, why)
 
     # ------------------------------------------------------------ the queue
@@ -429,8 +429,8 @@ class Session:
         arguments.text_or_none("id", id)
         arguments.revision(expected)
         options = verbs.queue.claiming(given)
-        turn = self._write(verbs.queue.claim, id, options, expected, self._store._register())
-        return None if turn is None else self._store._track(turn)
+        turn = self._write(verbs.queue.claim, id, options, expected, self._store._background.register())
+        return None if turn is None else self._store._background.track(turn)
 
     def cancel(self, id: str) -> bool:
         """Take a queued message back. False: it was before. MessageFired: it is too late."""

@@ -4,37 +4,22 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
-from contextlib import ExitStack
 from types import TracebackType
-from typing import TYPE_CHECKING
 
 import palaver  # handles that are loaded when they are needed
 
-from . import jobs
+from .background.background import Background
 from .base import arguments
 from .base.exact_json import check_name
 from .core import read, verbs
-from .core.runtime import Runtime
-from .core.upkeep import every_session, owners, retention, trim_slices
+from .core.upkeep import every_session, retention, trim_slices
 from .db.engine import Database, Engine
 from .db.refusal import refusal
 from .db.sqlite.engine import SqliteDatabase
-from .errors import PalaverError, Refused, StoreFull, TurnNotFound, TurnUnsealable
-from .liveness import Owner
-from .maintenance import Worker
+from .errors import Refused, TurnNotFound
 from .model import Problem
-from .open_turns import OpenTurns
 from .sessions import Sessions
 from .streaming.save_policy import SavePolicy
-from .watcher import Watcher
-
-if TYPE_CHECKING:
-    from .core.search.sums import Checks
-    from .core.turn.open_turn import OpenTurn
-    from .core.upkeep.tending import Tending
-    from .turn import Turn
-
-_CLOSING = 0.1  # seconds that `close` trims for, and indexes
 
 
 class Store:
@@ -62,52 +47,23 @@ class Store:
             arguments.number("recover_every", recover_every, least=0.01)
         self.path = engine.name
         self.readonly, self.notes = engine.readonly, engine.notes
-        self._trim_after = trim_after
         self._engine = engine
         policy = SavePolicy(save_on, save_buffer_ms, save_buffer_size)  # refused before anything is written
         self.db = _keeping(engine, events)
-        self._owner = Owner(engine.life)
-        self._runtime = Runtime(self._owner.is_dead)
+        self._background = Background(self.db, engine.life, policy, trim_after=trim_after, recover_every=recover_every)
+        self._runtime = self._background.runtime
         self.sessions = Sessions(self)
-        self._watcher = Watcher(self.db)
         self._closed, self._pid = False, os.getpid()
-        trim = jobs.Trim(trim_slices.Slices(self.db, trim_after), trim_after)
-        recover = jobs.Recover(self.recover, recover_every, trim)
-        self._turns = OpenTurns(self, policy, trim)
-        fill = jobs.Fill(self._fill)
-        look = jobs.Look(self._turns)
-        self._index = jobs.Index(self._index_batch, self._tend_index)
-        self._checks: Checks | None = None  # of the index, by the first search,
-        self._tending: Tending | None = None  # and by maintenance
-        self._maintenance = Worker([self._turns.flush, jobs.Renew(self._owner), look, trim, fill, self._index, recover])
         if not self.readonly:
-            self._recover_at_opening()
-
-    def _recover_at_opening(self) -> None:
-        """A full disk does not keep anybody from reading; the next turn in a session recovers what is left there."""
-        try:
-            self.recover()
-        except StoreFull as error:
-            self._maintenance.put_off(error)
+            self._background.recover_at_opening()
 
     def close(self) -> None:
         """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
-        if self._closed or os.getpid() != self._pid:  # a forked child leaves everything to its parent
-            self._closed = True
+        is_over, self._closed = self._closed or os.getpid() != self._pid, True
+        if is_over:  # a forked child leaves everything to its parent
             self.db.close()
-            return
-        self._closed = True
-        self._maintenance.end()
-        with ExitStack() as stack:  # whatever fails, everything is let go of
-            stack.callback(self._watcher.wake_all)  # followers find it closed
-            stack.callback(self.db.close)
-            stack.callback(self._watcher.end)
-            stack.callback(self._owner.leave, self.db)
-            if self._index.has_work:
-                stack.callback(self._index_at_closing)
-            if self._turns.have_been:  # what is left to trim after a moment is the next store's work
-                stack.callback(trim_slices.trim, self.db, self._trim_after, _CLOSING)
-            self._turns.end_with(stack)
+        else:
+            self._background.end()
 
     def __enter__(self) -> Store:
         return self
@@ -125,20 +81,17 @@ class Store:
     def recover(self) -> int:
         """Seal what dead writers left open, in every session; how many sessions had some."""
         self._refuse_if_readonly()
-        found = every_session.recover(self.db, self._runtime)
-        self._owner.forget_dead(self.db)
-        return found
+        return self._background.recover()
 
     def abandoned(self) -> set[str]:
         """The open turns that nobody writes any more; `recover` would seal them. For who may only look."""
-        with self.db.read() as tx:
-            return {turn.id for turn in owners.abandoned(tx, self._owner.is_dead)}
+        return self._background.abandoned()
 
     def trim(self, older_than: float | None = None) -> int:
         """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
         parts hold what they said. Done by itself a little after each seal."""
         self._refuse_if_readonly()
-        wait = self._trim_after if older_than is None else arguments.number("older_than", older_than)
+        wait = self._background.trim_after if older_than is None else arguments.number("older_than", older_than)
         return trim_slices.trim(self.db, wait)
 
     def verify(self, *, fix: bool = False, progress: Callable[[int, int], None] | None = None) -> list[Problem]:
@@ -210,17 +163,10 @@ class Store:
         flags = {"per_session": per_session, "archived": archived, "hidden": hidden}
         wanted = finding.Wanted.of(query, order, limit, **flags)
         with self.db.read() as tx:
-            found = finding.page(tx, wanted, arguments.text_or_none("after", after), self._index_checks())
+            found = finding.page(tx, wanted, arguments.text_or_none("after", after), self._background.index.checks)
         if found.indexed_through is not None and not self.readonly:
-            self._sealed()
+            self._background.sealed()
         return found
-
-    def _index_checks(self) -> Checks:
-        """What was looked at of the index since it was opened, whoever searches."""
-        from .core.search import sums
-
-        self._checks = self._checks or sums.Checks()
-        return self._checks
 
     # ------------------------------------------------------------ history from elsewhere
 
@@ -236,7 +182,7 @@ class Store:
 
         self._refuse_if_readonly()
         report = driver.bring_in(self.db, self._runtime, sessions, arguments.function("progress", progress))
-        self._sealed()
+        self._background.sealed()
         return report
 
     def natives(self, turn_id: str) -> list[palaver.Native]:
@@ -269,7 +215,7 @@ class Store:
 
     def open_turn(self, turn_id: str) -> palaver.Turn:
         """The turn that this process has open under this id; TurnNotFound if it has none."""
-        found = self._turns.get(arguments.text("turn_id", turn_id))
+        found = self._background.turns.get(arguments.text("turn_id", turn_id))
         if found is None:
             raise TurnNotFound(turn_id, "this process has no such turn open")
         return found
@@ -279,47 +225,6 @@ class Store:
         arguments.text("digest", digest)
         with self.db.read() as tx:
             return read.system_prompts.stored_body(tx, digest)
-
-    # ------------------------------------------------------------ what sessions and turns ask of it
-
-    def _fill(self) -> int:
-        from .core.upkeep.filling import fill_slice
-
-        return fill_slice(self.db)
-
-    def _sealed(self) -> None:
-        """There may be something to index."""
-        if self._index.later():
-            self._maintenance.wake()
-
-    def _index_batch(self) -> int:
-        from .core.upkeep.indexing import index_batch
-
-        return index_batch(self.db)
-
-    def _tend_index(self) -> bool:
-        from .core.upkeep.tending import Tending
-
-        self._tending = self._tending or Tending(self.db)
-        return self._tending.step()
-
-    def _index_at_closing(self) -> None:
-        """What is not indexed then is scanned by a search, or indexed by the next store."""
-        from .core.upkeep.indexing import index_all
-
-        try:
-            index_all(self.db, seconds=_CLOSING)
-        except PalaverError as error:
-            self._maintenance.put_off(error)
-
-    def _register(self) -> str:
-        return self._owner.register()
-
-    def _set_aside(self, stuck: TurnUnsealable) -> None:
-        every_session.set_aside(self.db, stuck)
-
-    def _track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
-        return self._turns.track(state, resumed=resumed)
 
 
 def _keeping(engine: Engine, events: str | None) -> Database:

@@ -102,7 +102,7 @@ def test_a_hundred_idle_followers_share_one_watch_and_read_nothing(path: str, mo
         async with await aio.open(path) as store:
             session = await store.sessions.create("coder")
             followers = [asyncio.ensure_future(collect(session, 1)) for _ in range(100)]
-            await until(lambda: len(store._inner._watcher._followers) == 100, "all of them wait")
+            await until(lambda: len(store._inner._background.watcher._followers) == 100, "all of them wait")
             looks = calls["_version"]
             await until(lambda: calls["_version"] >= looks + 20, "each has looked once more")
             reads, looks = calls["read"], calls["_version"]
@@ -129,7 +129,7 @@ def test_a_follower_that_is_cancelled_or_left_is_forgotten(path: str) -> None:
     async def follow() -> None:
         async with await aio.open(path) as store:
             session = await store.sessions.create("coder")
-            watcher = store._inner._watcher
+            watcher = store._inner._background.watcher
             waiting = asyncio.ensure_future(collect(session, 1))
             await until(lambda: len(watcher._followers) == 1, "it waits")
             waiting.cancel()
@@ -145,7 +145,7 @@ def test_close_ends_every_follower(path: str) -> None:
         store = await aio.open(path)
         session = await store.sessions.create("coder")
         followers = [asyncio.ensure_future(collect(session, 1)) for _ in range(40)]
-        await until(lambda: len(store._inner._watcher._followers) == 40, "they wait")
+        await until(lambda: len(store._inner._background.watcher._followers) == 40, "they wait")
         await store.close()
         ended = await asyncio.gather(*followers, return_exceptions=True)
         assert {type(each) for each in ended} == {palaver.StoreClosed}
@@ -181,7 +181,7 @@ def test_a_follower_can_be_left_and_taken_up_again_and_is_closed_at_once(path: s
     async def follow() -> None:
         async with await aio.open(path) as store:
             session = await store.sessions.create("coder")
-            watcher = store._inner._watcher
+            watcher = store._inner._background.watcher
             await session.commit("hi")
             following = session.follow(after=0)
             async for event in following:

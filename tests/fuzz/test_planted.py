@@ -9,11 +9,13 @@ from typing import Any
 
 import pytest
 
-from palaver import Store, permissions, session
+from palaver import permissions, session
+from palaver.background.background import Background
 from palaver.base import arguments, exact_json
 from palaver.core import digests
 from palaver.core.turn import message_input
 from palaver.core.upkeep.trim_slices import Slices
+from palaver.db.queries import Query
 from palaver.permissions import decision
 
 from . import run
@@ -61,14 +63,16 @@ def housekeeping_fails(patch: pytest.MonkeyPatch) -> None:
 
 def opening_fails_after_a_title(patch: pytest.MonkeyPatch) -> None:
     """A value that `open` chokes on: it looks at every title."""
-    recover = Store.recover
+    recover = Background.recover
 
-    def choking(self: Store) -> int:
-        for info in self.sessions:
-            (info.title or "").encode("latin-1")
+    def choking(self: Background) -> int:
+        with self.db.read() as tx:
+            titles = tx.all(Query("titles", "SELECT title FROM heads"))
+        for (title,) in titles:
+            (title or "").encode("latin-1")
         return recover(self)
 
-    patch.setattr(Store, "recover", choking)
+    patch.setattr(Background, "recover", choking)
 
 
 @pytest.mark.planted("housekeeping_fails")

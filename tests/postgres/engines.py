@@ -17,7 +17,7 @@ import psycopg
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 from palaver.base import clock, ids
 from palaver.core import digests
 from palaver.db.postgres import spaces, transactions

@@ -34,7 +34,7 @@ def export(store: palaver.Store) -> bytes:
 def here(tmp_path: Path) -> Iterator[palaver.Store]:
     with palaver.open(tmp_path / "rich.db") as store:
         rich.fill(store)
-        for turn in store._turns:
+        for turn in store._background.turns:
             turn.abort()
         yield store
 

@@ -259,7 +259,7 @@ def busy(database: str) -> Iterator[Store]:
     """A store that has something to tidy up, now and by nobody but the test."""
     with palaver.open(database, recover_every=None) as store:
         store.sessions.create().turn("go").seal()
-        store._maintenance.end()
+        store._background.maintenance.end()
         yield store
 
 
@@ -267,7 +267,7 @@ def test_housekeeping_says_once_that_the_server_is_away(busy: Store, caplog: pyt
     def said() -> int:
         return sum("housekeeping is put off" in record.getMessage() for record in caplog.records)
 
-    trim = busy._turns._trim
+    trim = busy._background.turns._trim
     with caplog.at_level(logging.WARNING, "palaver"), pytest.MonkeyPatch.context() as patch:
 
         def failing() -> bool:
@@ -278,9 +278,9 @@ def test_housekeeping_says_once_that_the_server_is_away(busy: Store, caplog: pyt
             with patch.context() as away:
                 away.setattr(trim._slices, "trim_one", failing)
                 for _ in range(3):
-                    busy._maintenance.run_due()
+                    busy._background.maintenance.run_due()
             assert said() == outage
-            busy._maintenance.run_due()
+            busy._background.maintenance.run_due()
 
 
 # ---------------------------------------------------------------- what workers are told

@@ -28,7 +28,7 @@ def test_what_a_dead_writer_left_is_shown_and_not_recovered(dsn: str) -> None:
     writer = palaver.open(dsn, lease=0.2)
     session = writer.sessions.create("coder")
     turn = session.turn("And?")
-    writer._maintenance.end()  # its lease is not renewed any more
+    writer._background.maintenance.end()  # its lease is not renewed any more
     with psycopg.connect(dsn, autocommit=True) as server:
         server.execute("SELECT pg_sleep(0.3)")
     with palaver.open(dsn, readonly=True) as reader:

@@ -78,7 +78,7 @@ def _rows_of(plan: Any) -> int:
 
 
 def test_four_times_the_turns_touch_four_times_the_rows(store: palaver.Store, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("palaver.jobs.Index.due", lambda *_: None)  # its statements would be counted
+    monkeypatch.setattr("palaver.background.jobs.Index.due", lambda *_: None)  # its statements would be counted
     session, counted = store.sessions.create("a"), []
     for turns in (120, 360):
         for number in range(turns):

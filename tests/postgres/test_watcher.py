@@ -37,7 +37,7 @@ class Crowd:
         self._threads = [threading.Thread(target=self._follow, args=(session,), daemon=True) for _ in range(count)]
         for thread in self._threads:
             thread.start()
-        watcher = session._store._watcher
+        watcher = session._store._background.watcher
         until(lambda: len(watcher._followers) == count and watcher._watch is not None, "they wait")
 
     def _follow(self, session: palaver.Session) -> None:
@@ -130,7 +130,7 @@ def test_where_no_connection_can_be_had_to_listen_on_followers_look(dsn: str, mo
 
         thread = threading.Thread(target=follow, daemon=True)
         thread.start()
-        until(lambda: store._watcher._failures > 2, "it was tried again")
+        until(lambda: store._background.watcher._failures > 2, "it was tried again")
         session.title = "news"
         thread.join(PATIENCE)
         assert heard == ["title"]

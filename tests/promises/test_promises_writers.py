@@ -156,7 +156,7 @@ def write_much(session: palaver.Session, path: str, commits: int) -> int:
 def test_promise_115_the_log_stays_bounded_beside_a_reader_and_after_it(
     path: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("palaver.jobs.Index.due", lambda *_: None)  # a batch of the index is as large as many writes
+    monkeypatch.setattr("palaver.background.jobs.Index.due", lambda *_: None)  # one batch is as large as many writes
     with palaver.open(path, durability="normal") as store:
         session = store.sessions.create("a")
         sizes = []

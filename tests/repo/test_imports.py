@@ -35,7 +35,7 @@ LAYERS = [
             "marks",
             "numbered",
         ),
-        *("opening", "open_turns", "liveness", "jobs", "maintenance", "watcher", "__init__"),
+        *("opening", "background", "__init__"),
     },
     {"dialects", "importers"},
     {"cli", "testing", "__main__"},

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from palaver.background.jobs import Flush
 from palaver.base.clock import monotonic
-from palaver.jobs import Flush
 
 
 class Turn:

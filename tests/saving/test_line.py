@@ -100,7 +100,7 @@ def waits_behind_a_stopped_process(path: str, monkeypatch: pytest.MonkeyPatch) -
         waits.extend([seconds] if seconds > 0 else [])
         return came(waiter, seconds)
 
-    monkeypatch.setattr("palaver.jobs.Index.due", lambda *_: None)  # which would wait, too
+    monkeypatch.setattr("palaver.background.jobs.Index.due", lambda *_: None)  # which would wait, too
     with palaver.open(path, timeout=30) as store:
         session = store.sessions.create("a")
         with somebody_at_the_front(path) as process:

@@ -15,6 +15,7 @@ import apsw
 import pytest
 
 import palaver
+from palaver.background.background import Background
 
 from ..tools.chunks import delta
 from ..tools.sql import one, query
@@ -79,10 +80,9 @@ def test_it_does_not_keep_a_store_alive_that_nobody_holds(path: str, others: set
 
     def is_gone() -> bool:
         gc.collect()
-        return seen() is None
+        return seen() is None and ours(others) == []
 
-    until(is_gone, "the store is gone")
-    until(lambda: ours(others) == [], "its thread is gone, too")
+    until(is_gone, "the store is gone, and its thread")
 
 
 # ---------------------------------------------------------------- recovery
@@ -153,14 +153,14 @@ def test_a_trim_that_fails_is_logged_and_made_later(disk: Disk, path: str, caplo
 def test_no_error_ends_the_thread(
     path: str, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture, error: Exception
 ) -> None:
-    failures, recover = [error], palaver.Store.recover
+    failures, recover = [error], Background.recover
 
-    def now_and_then(store: palaver.Store) -> int:
+    def now_and_then(background: Background) -> int:
         if failures and threading.current_thread().name == "palaver-maintenance":
             raise failures.pop()
-        return recover(store)
+        return recover(background)
 
-    monkeypatch.setattr(palaver.Store, "recover", now_and_then)
+    monkeypatch.setattr(Background, "recover", now_and_then)
     with palaver.open(path, recover_every=0.02) as store, caplog.at_level(logging.WARNING, "palaver"):
         store.sessions.create("a").turn("hello")
         with CREW.start("act", path=path) as writer:
@@ -216,7 +216,7 @@ def test_what_is_held_is_saved_in_time_although_a_trim_goes_on_and_on(
 
 NEVER_CLOSED = """
 import sys, time
-from palaver.maintenance import Worker
+from palaver.background.maintenance import Worker
 
 class Busy:
     def due(self, now): return 0.0

@@ -13,7 +13,7 @@ import pytest
 
 import palaver
 from palaver import exports
-from palaver import store as stores
+from palaver.background import background
 from palaver.base import clock
 from palaver.core.upkeep import trim_slices, trimming
 
@@ -290,7 +290,7 @@ def interleaved(session: palaver.Session, rounds: int) -> tuple[palaver.Turn, pa
 
 def drive(store: palaver.Store) -> None:
     """As maintenance does: one slice, and again."""
-    slices = trim_slices.Slices(store.db, store._trim_after)
+    slices = trim_slices.Slices(store.db, store._background.trim_after)
     for _ in range(1_000):
         if not slices.trim_one():
             return
@@ -306,7 +306,7 @@ def test_slices_go_on_behind_the_chunks_of_a_turn_that_still_streams(
         session = store.sessions.create("a")
         streaming, sealed = interleaved(session, 30)
         sealed.seal()
-        monkeypatch.setattr(store, "_trim_after", 0)
+        monkeypatch.setattr(store._background, "trim_after", 0)
         drive(store)
         assert kinds(session)["chunk"] == streaming.chunks == 32
         assert query(path, "SELECT count(*) FROM turns WHERE live = 1 AND sealed_at IS NOT NULL") == [(0,)]
@@ -369,7 +369,7 @@ def test_close_trims_for_a_moment_and_leaves_the_rest_to_the_next_store(
     clock_reads, slices, trim_some = [0.0], list[int](), trimming.trim_some
 
     def slowly(tx: Any, turns: Any) -> int:
-        clock_reads[0] += stores._CLOSING / 2
+        clock_reads[0] += background._CLOSING / 2
         slices.append(trim_some(tx, turns))
         return slices[-1]
 
@@ -379,7 +379,7 @@ def test_close_trims_for_a_moment_and_leaves_the_rest_to_the_next_store(
     long_turn(session, 450)
     before = session.messages_json()
     with monkeypatch.context() as patch:
-        patch.setattr(store, "_trim_after", 0)
+        patch.setattr(store._background, "trim_after", 0)
         patch.setattr(trim_slices, "monotonic", lambda: clock_reads[0])
         patch.setattr(trimming, "trim_some", slowly)
         store.close()

@@ -12,9 +12,9 @@ from typing import Any
 import pytest
 
 import palaver
+from palaver.background.watcher import Subscription, Watcher
 from palaver.core.read import events
 from palaver.db.sqlite.watch import Watch
-from palaver.watcher import Subscription, Watcher
 
 from ..tools.chunks import delta
 from ..tools.planting import broken_by
@@ -77,8 +77,8 @@ class Crowd:
 
 
 def are_waiting(store: palaver.Store, count: int) -> None:
-    until(lambda: len(store._watcher._followers) == count, f"{count} followers wait")
-    until(lambda: store._watcher._watch is not None, "the engine is watched")
+    until(lambda: len(store._background.watcher._followers) == count, f"{count} followers wait")
+    until(lambda: store._background.watcher._watch is not None, "the engine is watched")
 
 
 def watchers() -> int:
@@ -163,7 +163,7 @@ def test_a_follower_that_is_closed_is_forgotten_and_the_watcher_goes_with_the_la
         follower.close()  # type: ignore[attr-defined]
     session.title = "news"
     assert crowd.join() == ["title"] * 2
-    until(lambda: not store._watcher._followers, "nobody is subscribed")
+    until(lambda: not store._background.watcher._followers, "nobody is subscribed")
     until(lambda: watchers() == before, "the thread is gone")
     again = Crowd([session])
     are_waiting(store, 1)
@@ -223,7 +223,10 @@ def test_without_any_watch_followers_look_for_themselves_and_it_is_said_once(
     with caplog.at_level(logging.WARNING, "palaver"):
         for text in ("one", "two", "three"):
             crowd = Crowd([session] * 3)
-            until(lambda: len(store._watcher._followers) == 3 and store._watcher._failures > 2, "it is tried again")
+            until(
+                lambda: len(store._background.watcher._followers) == 3 and store._background.watcher._failures > 2,
+                "it is tried again",
+            )
             session.title = text
             assert crowd.join() == ["title"] * 3
     assert sum("no watch today" in record.getMessage() for record in caplog.records) == 1
@@ -255,11 +258,11 @@ def test_a_forked_child_is_refused_although_the_parent_is_watching(store: palave
 
 def test_a_follower_whose_event_loop_is_closed_does_not_disturb_the_others(store: palaver.Store) -> None:
     session, loop = store.sessions.create("a"), asyncio.new_event_loop()
-    gone = Subscription(store._watcher, session.id, lambda: loop.call_soon_threadsafe(print))
+    gone = Subscription(store._background.watcher, session.id, lambda: loop.call_soon_threadsafe(print))
     loop.close()
     crowd = Crowd([session] * 2)
     are_waiting(store, 2)
     assert gone.begin()
     session.title = "news"
     assert crowd.join() == ["title"] * 2
-    until(lambda: gone not in store._watcher._followers, "it is forgotten")
+    until(lambda: gone not in store._background.watcher._followers, "it is forgotten")

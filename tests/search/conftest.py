@@ -7,7 +7,7 @@ from collections.abc import Iterator
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 
 from ..postgres.conftest import _spaces, dsn, ready_space, server
 

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 
 import palaver
-from palaver import exports, jobs
+from palaver import exports
+from palaver.background import jobs
 from palaver.base.clock import now_ms
 from palaver.core.upkeep import indexing
 

@@ -11,7 +11,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 from palaver.core.search import sums
 from palaver.core.upkeep import indexing
 
@@ -207,7 +207,7 @@ def test_what_maintenance_finds_is_told_by_every_search_until_a_reindex(indexed:
         db.execute("UPDATE documents SET at = at + 1 WHERE number = 7")
     with pytest.raises(palaver.IndexDamaged):
         for _ in range(100):
-            indexed._tend_index()
+            indexed._background.index.tend()
     for store in (indexed, palaver.open(indexed.path)):
         with pytest.raises(palaver.IndexDamaged):
             store.search("fox")

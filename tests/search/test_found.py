@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 
 from ..tools.chunks import text
 from ..tools.sql import put_message, writing

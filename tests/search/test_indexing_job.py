@@ -10,7 +10,7 @@ import apsw
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 from palaver.core.upkeep import indexing, tending
 from palaver.core.upkeep.indexing import are_any_left
 
@@ -74,7 +74,7 @@ def test_a_store_that_has_nothing_to_index_merges_what_small_batches_left(
         _index_in_small_batches(store)
         assert _segments(path) > 1
         for _ in range(50):
-            store._index.run()
+            store._background.index.run()
         assert _segments(path) == 1
         assert len(store.search("marmalade", limit=100).hits) == 30
         assert store.verify() == []

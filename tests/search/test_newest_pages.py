@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 
 
 @pytest.mark.parametrize("limit", [1, 2, 3, 4])

@@ -11,7 +11,7 @@ from typing import NamedTuple
 import pytest
 
 import palaver
-from palaver import jobs
+from palaver.background import jobs
 from palaver.core.search import loose
 from palaver.core.search.tail import state
 

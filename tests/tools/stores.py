@@ -8,7 +8,7 @@ from palaver.db.sqlite.liveness import FileLife
 
 def kill(store: palaver.Store) -> None:
     """What the kernel does for a process that dies: threads end, every descriptor is closed, nothing is sealed."""
-    store._maintenance.end()
+    store._background.maintenance.end()
     store.db.close()
     life = store._engine.life
     assert isinstance(life, FileLife)

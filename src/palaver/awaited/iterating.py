@@ -7,9 +7,9 @@ from collections.abc import AsyncGenerator, AsyncIterator, Awaitable, Callable, 
 from functools import partial
 from typing import Any
 
+from ..background.watcher import Quiet, Subscription
 from ..model import Event, Page, SessionInfo
 from ..session import Session
-from ..watcher import Quiet, Subscription
 from .crew import Lane
 
 
@@ -50,7 +50,7 @@ class Following:
 
 async def _events(session: Session, lane: Lane, cursor: int, timeout: float | None) -> AsyncGenerator[Event, None]:
     """It knows nothing of who iterates, so that it ends when that one is forgotten."""
-    news, quiet, watcher = asyncio.Event(), Quiet(timeout), session._store._watcher
+    news, quiet, watcher = asyncio.Event(), Quiet(timeout), session._store._background.watcher
     wake = partial(asyncio.get_running_loop().call_soon_threadsafe, news.set)
     with Subscription(watcher, session.id, wake) as subscription:
         while True:

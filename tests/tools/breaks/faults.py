@@ -7,7 +7,8 @@ import re
 from typing import Any
 
 import palaver
-from palaver import maintenance, store, turn
+from palaver import store, turn
+from palaver.background import maintenance
 from palaver.base import ids
 from palaver.db import queries
 from palaver.db.sqlite import checkpoint, engine
@@ -143,9 +144,9 @@ def close_gives_up() -> None:
     def close(self: Any) -> None:
         if not self._closed:
             self._closed = True
-            for turn in self._turns:
+            for turn in self._background.turns:
                 turn.abort()
-            self._owner.leave(self.db)
+            self._background.owner.leave(self.db)
             self.db.close()
 
     store.Store.close = close  # type: ignore[method-assign]

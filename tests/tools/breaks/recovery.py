@@ -27,11 +27,11 @@ def usage_counted_twice() -> None:
 @planted
 def recovers_for_ever() -> None:
     """Recovery: every open moves the head again."""
-    from palaver import store
+    from palaver.background.background import Background
     from palaver.core import heads
     from palaver.db.queries import Q
 
-    recover = store.Store.recover
+    recover = Background.recover
 
     def again(self: Any) -> int:
         found = recover(self)
@@ -42,7 +42,7 @@ def recovers_for_ever() -> None:
                 heads.move(tx, head, head.turn_id, kind="recover")
         return found
 
-    store.Store.recover = again  # type: ignore[method-assign]
+    Background.recover = again  # type: ignore[method-assign]
 
 
 @planted

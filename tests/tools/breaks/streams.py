@@ -248,7 +248,7 @@ def a_failed_commit_is_not_told() -> None:
 
 @planted
 def each_follower_has_a_watcher_of_its_own() -> None:
-    from palaver import watcher
+    from palaver.background import watcher
 
     class Lonely(watcher.News):
         def __init__(self, shared: Any, session_id: str) -> None:
@@ -259,21 +259,21 @@ def each_follower_has_a_watcher_of_its_own() -> None:
 
 @planted
 def everybody_is_woken_by_everything() -> None:
-    from palaver.watcher import Watcher
+    from palaver.background.watcher import Watcher
 
     Watcher._with_news = lambda self, followers: followers  # type: ignore[method-assign]
 
 
 @planted
 def a_follower_that_ends_stays_subscribed() -> None:
-    from palaver.watcher import Watcher
+    from palaver.background.watcher import Watcher
 
     Watcher.remove = lambda self, follower: None  # type: ignore[method-assign]
 
 
 @planted
 def a_watch_that_fails_ends_the_watcher() -> None:
-    from palaver.watcher import Watcher
+    from palaver.background.watcher import Watcher
 
     def give_up(self: Any, error: Exception) -> None:
         self._ended.set()

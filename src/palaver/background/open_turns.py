@@ -6,21 +6,21 @@ from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
+from ..errors import HeadConflict, TurnSealed
 from . import jobs
-from .errors import HeadConflict, TurnSealed
 
 if TYPE_CHECKING:
-    from .core.turn.open_turn import OpenTurn
-    from .store import Store
-    from .streaming.save_policy import SavePolicy
-    from .turn import Turn
+    from ..core.turn.open_turn import OpenTurn
+    from ..streaming.save_policy import SavePolicy
+    from ..turn import Turn
+    from .background import Background
 
 
 class OpenTurns:
     """Iterate over it for the turns. A store that never had one needs no thread, and trims nothing."""
 
-    def __init__(self, store: Store, policy: SavePolicy, trim: jobs.Trim) -> None:
-        self._store = store
+    def __init__(self, background: Background, policy: SavePolicy, trim: jobs.Trim) -> None:
+        self._background = background
         self._policy = policy
         self._turns: dict[str, Turn] = {}
         self._trim = trim
@@ -46,11 +46,11 @@ class OpenTurns:
         return self._turns.get(turn_id)
 
     def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
-        from .streaming.recorder import Recorder
-        from .turn import Turn
+        from ..streaming.recorder import Recorder
+        from ..turn import Turn
 
-        recorder = Recorder(self._store.db, state, self._policy, on_hold=self._hold)
-        turn = Turn(self._store._runtime, recorder, on_end=self._forget, on_begin=self._remember, resumed=resumed)
+        recorder = Recorder(self._background.db, state, self._policy, on_hold=self._hold)
+        turn = Turn(self._background.runtime, recorder, on_end=self._forget, on_begin=self._remember, resumed=resumed)
         self._remember(turn)
         return turn
 
@@ -59,19 +59,19 @@ class OpenTurns:
         if not self.have_been:
             self.have_been = True
             self._trim.soon()
-            self._store._maintenance.wake()
+            self._background.maintenance.wake()
         elif len(self._turns) == 1:  # the thread may sleep for long: nobody needed to be looked after
-            self._store._maintenance.wake()
+            self._background.maintenance.wake()
 
     def _hold(self) -> None:
         self.flush.soon()
-        self._store._maintenance.wake()
+        self._background.maintenance.wake()
 
     def _forget(self, turn: Turn) -> None:
         self._turns.pop(turn.id, None)
-        self._store._sealed()
+        self._background.sealed()
         if self._trim.later():
-            self._store._maintenance.wake()
+            self._background.maintenance.wake()
 
     def end_with(self, stack: ExitStack) -> None:
         """The first begun is the first to end (threads began them in any order); none keeps another from it."""

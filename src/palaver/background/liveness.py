@@ -6,9 +6,9 @@ from __future__ import annotations
 import os
 import threading
 
-from .base import ids
-from .core.upkeep import owners
-from .db.engine import Database, Life, Tx
+from ..base import ids
+from ..core.upkeep import owners
+from ..db.engine import Database, Life, Tx
 
 
 class Owner:

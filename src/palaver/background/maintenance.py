@@ -12,8 +12,8 @@ from _queue import Empty, SimpleQueue  # as `queue` has them, which imports more
 from collections.abc import Sequence
 from typing import Protocol
 
-from .base.clock import monotonic
-from .errors import PalaverError, StoreClosed
+from ..base.clock import monotonic
+from ..errors import PalaverError, StoreClosed
 
 _IDLE = 60.0  # seconds
 AGAIN = 1.0  # seconds after which what failed is tried again

@@ -12,12 +12,12 @@ import threading
 from collections.abc import Callable, Collection, Iterator
 from types import TracebackType
 
-from .base.clock import monotonic
-from .core.read import events
-from .db.engine import Database, Watch
-from .errors import PalaverError, StoreClosed
+from ..base.clock import monotonic
+from ..core.read import events
+from ..db.engine import Database, Watch
+from ..errors import PalaverError, StoreClosed
+from ..model import Event
 from .maintenance import say
-from .model import Event
 
 _PAGE = 1_000  # events that are read at once
 _TICK = 1.0  # seconds after which a watcher that nobody needs any more ends

@@ -5,14 +5,17 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Iterable
 from typing import TYPE_CHECKING
 
-from .base.clock import monotonic
-from .core.upkeep.trim_slices import Slices
-from .errors import PalaverError
+from ..base.clock import monotonic
+from ..core.upkeep.trim_slices import Slices
+from ..db.engine import Database
+from ..errors import PalaverError
 from .maintenance import AGAIN
 
 if TYPE_CHECKING:
+    from ..core.search.sums import Checks
+    from ..core.upkeep.tending import Tending
+    from ..turn import Turn
     from .liveness import Owner
-    from .turn import Turn
 
 _REST = 0.005  # seconds between two slices of a trim,
 _BREATH = 0.02  # and at least between two batches of the index, in which others write;
@@ -125,15 +128,17 @@ class Fill:
 
     _EVERY = 30.0
 
-    def __init__(self, fill_slice: Callable[[], int]) -> None:
-        self._fill_slice = fill_slice
+    def __init__(self, db: Database) -> None:
+        self._db = db
         self._at = 0.0
 
     def due(self, now: float) -> float | None:
         return self._at - now
 
     def run(self) -> None:
-        self._at = monotonic() + (_REST if self._fill_slice() else self._EVERY)
+        from ..core.upkeep.filling import fill_slice
+
+        self._at = monotonic() + (_REST if fill_slice(self._db) else self._EVERY)
 
 
 class Index:
@@ -143,8 +148,10 @@ class Index:
     _AFTER = 1.0  # seconds
     _EVERY = 30.0
 
-    def __init__(self, index_batch: Callable[[], int], tend: Callable[[], bool]) -> None:
-        self._index_batch, self._tend = index_batch, tend
+    def __init__(self, db: Database) -> None:
+        self._db = db
+        self._tending: Tending | None = None
+        self._checks: Checks | None = None
         self._at = monotonic() + self._AFTER
         self.has_work = self._heard = False
 
@@ -162,12 +169,35 @@ class Index:
 
     def run(self) -> None:
         """Of the time, a third: while others write, they wait for it, or for Python."""
+        from ..core.upkeep.indexing import index_batch
+
         began, self._heard = monotonic(), False
-        is_more = bool(self._index_batch())
+        is_more = bool(index_batch(self._db))
         self.has_work = is_more or self._heard
-        is_tending = not self.has_work and self._tend()
+        is_tending = not self.has_work and self.tend()
         rest = max(_BREATH, _LEISURE * (monotonic() - began)) if is_more or is_tending else self._EVERY
         self._at = monotonic() + (self._AFTER if self._heard and not is_more else rest)
+
+    def tend(self) -> bool:
+        """A step of merging and comparing; whether there is more."""
+        from ..core.upkeep.tending import Tending
+
+        self._tending = self._tending or Tending(self._db)
+        return self._tending.step()
+
+    @property
+    def checks(self) -> Checks:
+        """What searches looked at of the index since the store was opened, whoever searches."""
+        from ..core.search.sums import Checks
+
+        self._checks = self._checks or Checks()
+        return self._checks
+
+    def run_all(self, seconds: float) -> None:
+        """All that there is to index, for at most so long."""
+        from ..core.upkeep.indexing import index_all
+
+        index_all(self._db, seconds=seconds)
 
 
 class Recover:

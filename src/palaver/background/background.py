@@ -1,0 +1,110 @@
+"""The background of a store: who writes, which turns this process has open, who follows, and the jobs of maintenance.
+
+It begins with the store and ends with it; verbs tell it what they did.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import ExitStack
+from typing import TYPE_CHECKING
+
+from ..core.runtime import Runtime
+from ..core.upkeep import every_session, owners, trim_slices
+from ..db.engine import Database, Life
+from ..errors import PalaverError, StoreFull, TurnUnsealable
+from ..model import Event
+from . import jobs
+from .liveness import Owner
+from .maintenance import Worker
+from .open_turns import OpenTurns
+from .watcher import Watcher
+
+if TYPE_CHECKING:
+    from ..core.turn.open_turn import OpenTurn
+    from ..streaming.save_policy import SavePolicy
+    from ..turn import Turn
+
+_CLOSING = 0.1  # seconds that `end` trims for, and indexes
+
+
+class Background:
+    """Everything of a store that is not a verb of its own."""
+
+    def __init__(
+        self, db: Database, life: Life, policy: SavePolicy, *, trim_after: float, recover_every: float | None
+    ) -> None:
+        self.db = db
+        self.trim_after = trim_after
+        self.owner = Owner(life)
+        self.runtime = Runtime(self.owner.is_dead)
+        self.watcher = Watcher(db)
+        self.index = jobs.Index(db)
+        trim = jobs.Trim(trim_slices.Slices(db, trim_after), trim_after)
+        self.turns = OpenTurns(self, policy, trim)
+        recover = jobs.Recover(self.recover, recover_every, trim)
+        renew, look, fill = jobs.Renew(self.owner), jobs.Look(self.turns), jobs.Fill(db)
+        self.maintenance = Worker([self.turns.flush, renew, look, trim, fill, self.index, recover])
+
+    # ------------------------------------------------------------ dead writers
+
+    def recover_at_opening(self) -> None:
+        """A full disk does not keep anybody from reading; the next turn in a session recovers what is left there."""
+        try:
+            self.recover()
+        except StoreFull as error:
+            self.maintenance.put_off(error)
+
+    def recover(self) -> int:
+        """Seal what dead writers left open, in every session; how many sessions had some."""
+        found = every_session.recover(self.db, self.runtime)
+        self.owner.forget_dead(self.db)
+        return found
+
+    def abandoned(self) -> set[str]:
+        with self.db.read() as tx:
+            return {turn.id for turn in owners.abandoned(tx, self.owner.is_dead)}
+
+    def set_aside(self, stuck: TurnUnsealable) -> None:
+        every_session.set_aside(self.db, stuck)
+
+    # ------------------------------------------------------------ what verbs tell it, and ask
+
+    def register(self) -> str:
+        """The name of this store as a writer; others see that it lives."""
+        return self.owner.register()
+
+    def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
+        """A turn that this process has open from now on."""
+        return self.turns.track(state, resumed=resumed)
+
+    def sealed(self) -> None:
+        """There may be something to index."""
+        if self.index.later():
+            self.maintenance.wake()
+
+    def follow(self, session_id: str, after: int, timeout: float | None) -> Iterator[Event]:
+        return self.watcher.follow(session_id, after, timeout)
+
+    # ------------------------------------------------------------ the end
+
+    def end(self) -> None:
+        """Whatever fails, everything is let go of, the engine too: the open turns first, the followers last."""
+        self.maintenance.end()
+        with ExitStack() as stack:
+            stack.callback(self.watcher.wake_all)  # followers find it closed
+            stack.callback(self.db.close)
+            stack.callback(self.watcher.end)
+            stack.callback(self.owner.leave, self.db)
+            if self.index.has_work:
+                stack.callback(self._index_what_is_left)
+            if self.turns.have_been:  # what is left to trim after a moment is the next store's work
+                stack.callback(trim_slices.trim, self.db, self.trim_after, _CLOSING)
+            self.turns.end_with(stack)
+
+    def _index_what_is_left(self) -> None:
+        """What is not indexed then is scanned by a search, or indexed by the next store."""
+        try:
+            self.index.run_all(_CLOSING)
+        except PalaverError as error:
+            self.maintenance.put_off(error)
