@@ -9,7 +9,7 @@ from .base import arguments
 from .core import read
 from .core.read.transcript import Message
 from .errors import BadValue
-from .model import Line, TurnInfo, Window
+from .model import Line, TurnInfo
 
 if TYPE_CHECKING:
     from .core.read.windows import Asked
@@ -20,13 +20,6 @@ def asked(before: Any, after: Any, limit: int | None) -> Asked:
     if before is None and after is None and limit is None:
         return read.windows.ALL
     return read.windows.asked(_mark(before), _mark(after), limit)
-
-
-def further(asked: Asked, found: Window[Any]) -> Asked | None:
-    """The window behind one that was found, in the direction that was asked for; None: there is none."""
-    if asked.goes_on:
-        return None if found.after is None else asked._replace(after=found.after)
-    return None if found.before is None else asked._replace(before=found.before)
 
 
 def _mark(place: Any) -> str | int | None:

@@ -172,15 +172,7 @@ class Session:
             return for_model(self.context(), format)
         if asked.is_all:
             return Window(self._read(read.transcript.read_ui))
-        found = self._read(read.pages.messages, asked)
-        shown = read.transcript.as_ui(found)
-        while found and not shown:  # rows of a dialect that are no messages, and nothing else: look further
-            further = marks.further(asked, found)
-            if further is None:
-                break
-            found = self._read(read.pages.messages, further)
-            shown = read.transcript.as_ui(found)
-        return Window(shown, found.before, found.after)
+        return self._read(read.pages.ui_messages, asked)
 
     @overload
     def messages_json(self) -> str: ...
@@ -345,18 +337,10 @@ class Session:
         it ended (completed, unless a tool call has no result). With status="waiting" it is not over: the tool calls of
         its last message are open, and `resolve()` or `resume()` goes on with it."""
         if status == "waiting":
-            return self._commit_unanswered(messages, expected, usage, cost_usd, given)
+            unanswered = verbs.unanswered.UnansweredTurn.of(messages, expected, given, usage, cost_usd)
+            return self._write(verbs.unanswered.commit_and_tell, unanswered)
         whole = verbs.commit.WholeTurn.of(messages, expected, given)
         return self._write(verbs.commit.commit, whole.ended(status).having_used(usage, cost_usd))
-
-    def _commit_unanswered(
-        self, messages: MessagesLike, expected: int | None, usage: Any, cost_usd: Any, given: CommitKeywords
-    ) -> TurnInfo:
-        if usage is not None or cost_usd is not None:
-            raise BadValue("what a turn used is told when it goes on: resume it, and call turn.usage(…)")
-        turn = self._write(verbs.unanswered.commit, verbs.unanswered.UnansweredTurn.of(messages, expected, given))
-        with self._store.db.read() as tx:
-            return read.turns.infos(tx, [turn.id])[0]
 
     def regenerate(
         self, message: str | None = None, expected: int | None = None, **given: Unpack[TurnKeywords]

@@ -13,20 +13,20 @@ from types import TracebackType
 from typing import Any, Unpack
 
 from . import marks, tool_call
-from .aisdk import budget, chunks, composing, model_messages, token_usage
-from .aisdk.folding import MISSING, Fold, denied
+from .aisdk import budget, chunks, composing, model_messages
+from .aisdk.folding import MISSING
 from .base import arguments, exact_json, ids
 from .core import counting
 from .core.runtime import Runtime
 from .core.turn.open_turn import OpenTurn
 from .core.verbs import results
 from .core.verbs.compaction import Compaction
-from .errors import BadValue, ChunkGap, HeadConflict, PalaverError, Refused
+from .errors import BadValue, HeadConflict, PalaverError
 from .keywords import CompactKeywords, Count, ModelLike
 from .model import SEALED, TurnInfo, Usage
 from .streaming import changes
 from .streaming.recorder import Offer, Recorder
-from .streaming.said import Said
+from .streaming.speech import Saying, Speech
 from .tool_call import ToolCall
 
 Chunk = Mapping[str, Any] | str | bytes
@@ -53,8 +53,7 @@ class Turn:
         self._lock = threading.RLock()
         _ALL.add(self)
         self._resumed = resumed
-        self._spoke = False  # by text, tool and the like: then leaving the block says that it is over
-        self._said = Said()
+        self._speech = Speech(recorder)
 
     # ------------------------------------------------------------ what it is
 
@@ -181,11 +180,13 @@ class Turn:
 
     def text(self, delta: str) -> None:
         """More of the answer. It goes on in the text that is open, or begins one."""
-        self._say("text", delta)
+        if arguments.text("delta", delta):
+            self._say(composing.say, "text", delta)
 
     def reasoning(self, delta: str) -> None:
         """More of what the model thinks."""
-        self._say("reasoning", delta)
+        if arguments.text("delta", delta):
+            self._say(composing.say, "reasoning", delta)
 
     def tool(self, name: str, input: Any = None, *, id: str | None = None) -> ToolCall:
         """The model calls a tool; `call.output(…)` or `call.error(…)` answers. Without an answer the turn waits when
@@ -193,24 +194,16 @@ class Turn:
         if not exact_json.check_text("name", arguments.text("name", name)) or id == "":
             raise BadValue("a tool has a name, and its call an id that is not empty")
         call_id = ids.mint("call_") if id is None else arguments.text("id", id)
-        self._speak(composing.call, call_id, name, {} if input is None else input)
+        self._say(composing.call, call_id, name, {} if input is None else input)
         return ToolCall(self, call_id, name, input)
 
     def file(self, source: str | bytes, media_type: str | None = None) -> None:
         """A file that the model made: its bytes, or its address (a URL)."""
-        if not isinstance(source, str | bytes):
-            raise BadValue(f"a file is its bytes or its URL, not {arguments.shown(source)}")
-        media_type = arguments.text_or_none("media_type", media_type) or composing.media_type(source)
-        url = composing.data_url(source, media_type) if isinstance(source, bytes) else source
-        self._speak(composing.file, url, media_type)
+        self._say(composing.file, *composing.located(source, arguments.text_or_none("media_type", media_type)))
 
     def step(self) -> None:
         """The model is called again: what follows is another step."""
-        self._speak(composing.step)
-
-    def _say(self, kind: str, delta: str) -> None:
-        if arguments.text("delta", delta):
-            self._speak(composing.say, kind, delta)
+        self._say(composing.step)
 
     def calls(self) -> list[ToolCall]:
         """The tool calls that have no result yet, with their input and whether they may run: for who goes on with a
@@ -220,33 +213,12 @@ class Turn:
         return [tool_call.of_part(self, {key: _plain(value) for key, value in part.items()}) for part in found]
 
     def _answer(self, call_id: str, chunk: composing.Chunk) -> None:
-        """The answer to a call, once."""
         with self._lock:
-            spoke = self._spoke
-            self._speak(_answered, call_id, chunk)
-            self._spoke = spoke  # an answer by itself is no speech that leaving the block would end
+            self._speech.answer(call_id, chunk)
 
-    def _end_speech(self) -> None:
-        """End what was said without chunks. Where a tool has no result no `finish` is written: the turn would wait for
-        it, and a seal by hand closes it as interrupted."""
-        self._speak(composing.stop if self._state.fold.unresolved() else composing.finish)
-
-    def _speak(self, said: Callable[..., list[composing.Chunk]], *given: Any) -> None:
-        """Write what says it, all or none: how the message stands is looked at under the turn's lock."""
+    def _say(self, saying: Saying, *given: Any) -> None:
         with self._lock:
-            try:
-                self._speak_once(said, *given)
-            except ChunkGap as gap:
-                self._recorder.append(self._said.since(gap), at=gap.stored)
-                self._speak_once(said, *given)
-            self._spoke = True
-
-    def _speak_once(self, said: Callable[..., list[composing.Chunk]], *given: Any) -> None:
-        self._recorder.refresh()
-        self._recorder.refuse_ended()
-        items, at = [chunks.parse(chunk) for chunk in said(self._state.fold, *given)], self._recorder.chunks
-        self._recorder.append(items, None)
-        self._said.note(items, at, is_safe=self._recorder.is_boundary(items))
+            self._speech.say(saying, *given)
 
     # ------------------------------------------------------------ usage
 
@@ -266,18 +238,15 @@ class Turn:
         """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
         `input` excludes the cache, `output` excludes reasoning. The store never computes a cost. With a `key`, such as
         the id of the response, the same again counts once."""
-        given = counting.check_usage(Usage(input, output, reasoning, cache_read, cache_write))
-        if told is not None:
-            if given != Usage():
-                raise BadValue("give the usage object of an API, or counts by name, not both")
-            given = token_usage.read(told)
+        counts = counting.told(told, Usage(input, output, reasoning, cache_read, cache_write))
         cost = None if cost_usd is None else counting.check_cost(cost_usd)
         exact_json.check_column("key", key)
+        is_told = counts != Usage() or any(each is not None for each in (told, cost, model))
         with self._lock:
             self._recorder.refresh()
             self._recorder.refuse_ended(waiting=True)
-            if given != Usage() or any(each is not None for each in (told, cost, model)):  # else nothing is told yet
-                changes.count_usage(self._recorder, given, cost, model, key)
+            if is_told:
+                changes.count_usage(self._recorder, counts, cost, model, key)
 
     # ------------------------------------------------------------ waiting and results from outside
 
@@ -336,7 +305,7 @@ class Turn:
             recorder = changes.compact(self._recorder, self._runtime, said, where)
             self._end()
             turn = Turn(self._runtime, recorder, on_end=self._on_end, on_begin=self._on_begin, resumed=self._resumed)
-            turn._spoke = self._spoke
+            turn._speech = Speech(recorder, has_begun=self._speech.has_begun)
             if self._on_begin:
                 self._on_begin(turn)
             return turn
@@ -346,8 +315,8 @@ class Turn:
     def seal(self, status: str | None = None) -> None:
         """Freeze the turn and move the head to it. HeadConflict: somebody else moved it first."""
         with self._lock:
-            if self._spoke and status in (None, "completed") and self.status == "streaming":
-                self._end_speech()
+            if self._speech.has_begun and status in (None, "completed") and self.status == "streaming":
+                self._speech.end()
             self._recorder.make_ready(waiting=True)
             status = status or self._recorder.ended_as
             if status not in SEALED:
@@ -408,22 +377,14 @@ class Turn:
     def _leave(self) -> None:
         """What was said without chunks is ended; a tool without an answer leaves the turn waiting. So it does after a
         resume."""
-        if self._spoke:
-            self._speak(composing.finish)
+        if self._speech.has_begun:
+            self._say(composing.finish)
             if self.status == "waiting":
                 return
         if self._resumed and self._state.fold.unresolved():
             self.wait()
         else:
             self.seal()
-
-
-def _answered(fold: Fold, call_id: str, chunk: composing.Chunk) -> list[composing.Chunk]:
-    if not fold.is_unresolved(call_id):
-        raise Refused(f"tool call {call_id} has its answer, or was never made; a call is answered once")
-    if chunk["type"] == "tool-output-available" and fold.is_denied(call_id):
-        raise Refused(denied(call_id))
-    return [chunk]
 
 
 def _why(error: BaseException) -> str:

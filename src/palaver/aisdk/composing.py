@@ -9,6 +9,7 @@ from __future__ import annotations
 from base64 import b64encode
 from typing import Any
 
+from ..base import arguments
 from ..errors import BadValue
 from .folding import Fold
 from .parts import FINAL, is_tool
@@ -60,11 +61,19 @@ def stop(fold: Fold) -> list[Chunk]:
     return [*_close(fold), *([{"type": "finish-step"}] if fold.in_step else [])]
 
 
+def located(source: str | bytes, media_type: str | None) -> tuple[str, str]:
+    """A file's URL, which holds its bytes where those are given, and its media type."""
+    if not isinstance(source, str | bytes):
+        raise BadValue(f"a file is its bytes or its URL, not {arguments.shown(source)}")
+    media_type = media_type or _media_type(source)
+    return source if isinstance(source, str) else data_url(source, media_type), media_type
+
+
 def data_url(data: bytes, media_type: str) -> str:
     return f"data:{media_type};base64,{b64encode(data).decode()}"
 
 
-def media_type(source: str | bytes) -> str:
+def _media_type(source: str | bytes) -> str:
     """What a URL says of itself."""
     from mimetypes import guess_type
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
+from ..aisdk import token_usage
 from ..base import arguments
 from ..db.engine import Tx
 from ..db.queries import Q
@@ -26,6 +27,16 @@ def check_usage(usage: Usage) -> Usage:
     for name, given in zip(USAGE_KEYS, usage.counts(), strict=True):
         check_count(name, given)
     return usage
+
+
+def told(given: Any, counts: Usage = Usage()) -> Usage:  # noqa: B008  a value
+    """What a caller says was used: the usage object of an API, or counts by name."""
+    check_usage(counts)
+    if given is None:
+        return counts
+    if counts != Usage():
+        raise BadValue("give the usage object of an API, or counts by name, not both")
+    return check_usage(token_usage.read(given))
 
 
 def check_cost(given: Any) -> float:

@@ -54,8 +54,9 @@ class Usages(Group):
     @pytest.mark.parametrize("count", [-1, 1.5, "7", True], ids=repr)
     def test_token_counts_are_whole_numbers(self, session: Session, count: Any) -> None:
         turn = session.turn("Hello?")
-        with refused(session, palaver.BadValue):
-            turn.usage(input=count)
+        for given in ({"input": count}, {"told": Usage(input=count)}):
+            with refused(session, palaver.BadValue):
+                turn.usage(**given)
 
     # ------------------------------------------------------------ numbers that nobody can have counted to
 

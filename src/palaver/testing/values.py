@@ -288,6 +288,9 @@ class Values(Group):
                 with pytest.raises(palaver.BadValue):
                     turn.append([*answer("Nothing of it.")[:-1], chunk])
             turn.append(answer("Gone."))
+        call = {"type": f"tool-{name}", "toolCallId": "c1", "state": "input-available", "input": {}}
+        with pytest.raises(palaver.BadValue):
+            session.commit(["And?", {"role": "assistant", "parts": [call]}], status="waiting")
         assert texts(session) == ["Go.", "Going.Gone."]
         assert store.verify() == []
 

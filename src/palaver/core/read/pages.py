@@ -25,6 +25,17 @@ def messages(tx: Tx, session_id: str, asked: Asked, turn_id: str | None = None) 
     return _window(_Messages(_Scene(tx, session_id, turn_id)), asked)
 
 
+def ui_messages(tx: Tx, session_id: str, asked: Asked) -> Window[dict[str, Any]]:
+    """As a client knows them. Where a window has rows of a dialect that are no messages, and nothing else, it is the
+    next one that has some."""
+    further: Asked | None = asked
+    while further is not None:
+        found = messages(tx, session_id, further)
+        shown = transcript.as_ui(found)
+        further = further.further(found) if found and not shown else None
+    return Window(shown, found.before, found.after)
+
+
 def parts(tx: Tx, session_id: str, asked: Asked, type: str | None) -> Window[dict[str, Any]]:
     """Of a type, or all of them."""
     found = _window(_Parts(_Scene(tx, session_id, None), type), asked)

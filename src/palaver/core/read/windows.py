@@ -40,6 +40,12 @@ class Asked(NamedTuple):
         """One more than are wanted: whether there are more."""
         return (FAR if self.limit is None else self.limit) + 1
 
+    def further(self, found: Window[Any]) -> Asked | None:
+        """The window behind one that was found, in the direction that was asked for; None: there is none."""
+        if self.goes_on:
+            return None if found.after is None else self._replace(after=found.after)
+        return None if found.before is None else self._replace(before=found.before)
+
 
 ALL = Asked()
 

@@ -8,14 +8,13 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...aisdk import token_usage
 from ...base import arguments, ids
 from ...base.clock import now_ms
 from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
 from ...keywords import CommitKeywords
-from ...model import SEALED, TurnInfo, Usage
+from ...model import SEALED, TurnInfo
 from .. import counting, heads
 from ..foreign import adopt, hidden_stamps
 from ..head_cache import CachedHead, FastPathMissed
@@ -51,7 +50,7 @@ class WholeTurn(NamedTuple):
         """What the caller says it used goes with its last answer, if it has one."""
         if usage is None and cost_usd is None:
             return self
-        counts = Usage() if usage is None else counting.check_usage(token_usage.read(usage))
+        counts = counting.told(usage)
         cost = None if cost_usd is None else counting.check_cost(cost_usd)
         answer = next((message for message in reversed(self.messages) if message.role == "assistant"), None)
         if answer is not None:

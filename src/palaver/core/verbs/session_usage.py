@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from typing import Any, NamedTuple
 
-from ...aisdk import token_usage
 from ...base import exact_json
 from ...base.clock import now_ms
 from ...db.engine import Tx
@@ -33,7 +32,7 @@ class Said(NamedTuple):
         if source in (usage_rows.TOLD, usage_rows.METADATA) or not exact_json.check_column("source", source):
             raise BadValue(f"source is who tells of it: a word of your own, not {source!r:.40}")
         return cls(
-            Usage() if told is None else counting.check_usage(token_usage.read(told)),
+            counting.told(told),
             None if model is None else model_ref.checked(model),
             None if cost is None else counting.check_cost(cost),
             None if computed is None else counting.check_cost(computed),

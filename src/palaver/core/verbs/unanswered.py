@@ -19,6 +19,8 @@ from ...db.engine import Tx
 from ...db.queries import Q
 from ...errors import BadValue
 from ...keywords import CommitKeywords
+from ...model import TurnInfo
+from ..read import turns
 from ..runtime import Runtime
 from ..turn import message_input, response
 from ..turn.open_turn import OpenTurn
@@ -35,8 +37,12 @@ class UnansweredTurn(NamedTuple):
     items: list[Item]
 
     @classmethod
-    def of(cls, messages: Any, expected: Any, given: CommitKeywords) -> UnansweredTurn:
+    def of(
+        cls, messages: Any, expected: Any, given: CommitKeywords, usage: Any = None, cost_usd: Any = None
+    ) -> UnansweredTurn:
         """What a caller gave, looked at: the last message is the answer whose calls are open."""
+        if usage is not None or cost_usd is not None:
+            raise BadValue("what a turn used is told when it goes on: resume it, and call turn.usage(…)")
         given_ones = list(message_input.several(messages))
         answer = message_input.as_dict(given_ones.pop()) if given_ones else {}
         if message_input.role_of(answer) != "assistant":
@@ -52,6 +58,8 @@ def _items(answer: dict[str, Any]) -> list[Item]:
     about = None if text is None else exact_json.Raw(text.encode())
     said = unfold(parts, about, message_input.client_id_of(answer))
     items = list(map(chunks.parse, said))
+    for chunk, _ in items:
+        chunks.refuse_unfit(chunk)
     _refuse_doubles(items, len(parts))
     return [*items, _FINISH]
 
@@ -68,6 +76,12 @@ def _refuse_doubles(items: list[Item], count: int) -> None:
 def _opened(part: Any) -> Any:
     """A part that is given as JSON text, with its values as they are."""
     return chunks.open_values(part) if isinstance(part, bytes | exact_json.Raw) else part
+
+
+def commit_and_tell(
+    tx: Tx, runtime: Runtime, session_id: str, given: UnansweredTurn, *, carefully: bool = False
+) -> TurnInfo:
+    return turns.infos(tx, [commit(tx, runtime, session_id, given, carefully=carefully).id])[0]
 
 
 def commit(tx: Tx, runtime: Runtime, session_id: str, given: UnansweredTurn, *, carefully: bool = False) -> OpenTurn:
