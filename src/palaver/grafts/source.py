@@ -3,19 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import TYPE_CHECKING, Any
 
 from ..base import arguments, exact_json, ids
 from ..base.clock import now_ms
 from ..base.exact_json import check_column, check_name
 from ..core import read, session_facts
 from ..core.read import jumps, natives
-from ..core.read.natives import Key, Known
+from ..core.read.natives import Key
 from ..core.verbs import create, graft, lifecycle
 from ..core.verbs.graft import Moved, NewTurn, Stale
 from ..db.engine import Tx
 from ..errors import BadValue, PalaverError, SessionArchived, SessionDeleted, SessionNotFound, StoreError
 from . import preparing
+from .planning import Plan
 from .steps import ROOT, End, Move, Recent, Step, in_order, is_circle
 from .values import GraftedSession, GraftItem, GraftMove, GraftProblem, GraftSession, GraftTurn
 
@@ -27,14 +28,9 @@ BYTES = 1 << 20  # and what its items may hold
 _ABOUT_THE_STORE = (StoreError, SessionArchived, SessionDeleted)
 
 
-class Planned(NamedTuple):
-    """A turn that the batch will write: its items, and its id."""
-
-    keys: list[Key]
-    turn_id: str
-
-
 class Source:
+    """Goes through what the source has, batch by batch, and sees to what is left when all has come."""
+
     def __init__(self, run: Run, given: GraftSession) -> None:
         self._run = run
         self._given = given
@@ -47,7 +43,6 @@ class Source:
         self._previous = ROOT
         self._orphans: list[Step] = []  # turns whose parent has not come yet,
         self._waiting: set[End] = set()  # and where they end
-        self._ended: list[tuple[End, Step]] = []  # pieces of longer turns that became turns by this plan
         self._carried: list[Moved] = []  # moves at the end of a batch: what comes next follows them
         self._has_written = False
         self._head: End | Move = ROOT  # where the source's head stands
@@ -208,20 +203,21 @@ class Source:
     def _flush(self, batch: list[Step] | list[Step | Move]) -> None:
         """Match, prepare and write. Again, if somebody else wrote some of it meanwhile; turn by turn, if one of them is
         refused, so that the others come in."""
-        known, problems = self._known, len(self._run.problems)
         while batch:
+            plan = Plan(self._session_id, self._origin, self._end_of, self._carried)
             try:
-                written = self._write(self._plan(batch))
+                written = self._write(self._planned(plan, batch))
             except Stale:
-                self._take_back(batch, known, problems)
+                _take_back(batch, plan)
                 self._find()
                 continue
             except _ABOUT_THE_STORE:
                 raise
             except PalaverError as error:
-                self._take_back(batch, known, problems)
+                _take_back(batch, plan)
                 self._write_apart(batch, error)
                 return
+            self._known += plan.known
             steps = [step for step in batch if isinstance(step, Step)]
             self._run.tell(written, sum(len(step.keys) for step in steps), sum(step.size for step in steps))
             return
@@ -245,115 +241,15 @@ class Source:
         if self._head is step.end:
             self._head = parent
 
-    def _take_back(self, batch: list[Step] | list[Step | Move], known: int, problems: int) -> None:
-        """What was planned is not here."""
-        self._known = known
-        del self._run.problems[problems:]
-        for step in batch:
-            if isinstance(step, Step):
-                step.end.turn_id, step.end.is_inside, step.end.step = None, False, step
-        for end, piece in self._ended:
-            end.turn_id, end.is_inside, end.step = None, True, piece
-
-    def _plan(self, batch: list[Step] | list[Step | Move]) -> list[NewTurn | Moved]:
+    def _planned(self, plan: Plan, batch: list[Step] | list[Step | Move]) -> list[NewTurn | Moved]:
         """What there is to do for a batch."""
-        steps: list[NewTurn | Moved] = [*self._carried]
-        self._ended.clear()
-        planned: dict[tuple[str | None, Key], list[Planned]] = {}
         with self._run.db.read() as tx:
             for step in batch:
                 if isinstance(step, Step):
-                    self._place(tx, step, planned, steps)
-                elif (self._has_written or steps) and isinstance(step.end, End) and not step.end.is_inside:
-                    steps.append(Moved(step.end.turn_id, step.given.at, step.given.reason))
-        return steps
-
-    def _place(self, tx: Tx, step: Step, planned: Any, steps: list[NewTurn | Moved]) -> None:
-        """Find where a turn of the source ends here, and plan what is new of it."""
-        assert isinstance(step.parent, End)
-        parent = step.parent
-        self._end_there(tx, parent, planned, steps)
-        known = self._match(tx, parent.turn_id, step.keys, planned)
-        if known.items < len(step.keys):
-            if not known.items and self._is_beginning(tx, parent.turn_id, step.keys, planned):
-                step.end.put(None, is_inside=True)
-                self._known += len(step.keys)
-                return
-            self._add(tx, step, known, planned, steps)
-            return
-        self._known += known.items
-        step.end.put(known.turn_id)
-
-    def _end_there(self, tx: Tx, end: End, planned: Any, steps: list[NewTurn | Moved]) -> None:
-        """Something comes after a turn that is here as the beginning of a longer one: it becomes one of its own."""
-        piece = end.step
-        if end.is_inside and piece is not None:
-            self._ended.append((end, piece))
-            if isinstance(piece.parent, End):
-                self._end_there(tx, piece.parent, planned, steps)
-            self._known -= len(piece.keys)
-            self._add(tx, piece, Known(_turn_id(piece.parent), 0), planned, steps)
-
-    def _add(self, tx: Tx, step: Step, known: Known, planned: Any, steps: list[NewTurn | Moved]) -> None:
-        """What is new of a turn: all of it, or what follows its first items."""
-        said, known = self._said(step, known)
-        kept = [preparing.native(item, key) for item, key in zip(step.items, step.keys, strict=True)]
-        keep_from = self._kept(said)
-        first, *_ = keys = step.keys[known.items :]
-        new = preparing.turn(said, known.turn_id, kept[known.items :], self._origin, keep_from)
-        if self._session_id is not None:
-            new = new._replace(known=natives.match(tx, self._session_id, self._origin, known.turn_id, keys).items)
-        steps.append(new)
-        planned.setdefault((known.turn_id, first), []).append(Planned(keys, new.id))
-        self._known += known.items
-        step.end.put(new.id)
-
-    def _said(self, step: Step, known: Known) -> tuple[GraftTurn, Known]:
-        """What the source says of a turn after the items that are here; where it cannot be divided, of all of it."""
-        given = step.given
-        said: GraftTurn | None = given if not known.items else None
-        if given.rest is not None:
-            said = given.rest(known.items)
-        if said is None:
-            known = Known(_turn_id(step.parent), 0)
-            said = given if given.rest is None else given.rest(0)
-        if not isinstance(said, GraftTurn):
-            raise BadValue("an importer says nothing of a turn that is all new")
-        return said, known
-
-    def _kept(self, said: GraftTurn) -> str | None:
-        """The first turn that a summary does not stand for."""
-        if said.compaction is None or said.compaction.keep_from is None:
-            return None
-        end = self._end_of(arguments.text("keep_from", said.compaction.keep_from))
-        if isinstance(end, End) and end.turn_id is not None:
-            return end.turn_id
-        raise BadValue(f"no turn of this source ends with {said.compaction.keep_from!r:.80}")
-
-    def _match(self, tx: Tx, parent: str | None, keys: list[Key], planned: Any) -> Known:
-        """How far a turn is here, or will be when the batch is written."""
-        known = Known(parent, 0)
-        while known.items < len(keys):
-            left = keys[known.items :]
-            ready = [each for each in planned.get((known.turn_id, left[0]), ()) if each.keys == left[: len(each.keys)]]
-            if ready:
-                furthest = max(ready, key=_length)
-                known = Known(furthest.turn_id, known.items + len(furthest.keys))
-                continue
-            if self._session_id is None:
-                break
-            found = natives.match(tx, self._session_id, self._origin, known.turn_id, left)
-            if not found.items:
-                break
-            known = Known(found.turn_id, known.items + found.items)
-        return known
-
-    def _is_beginning(self, tx: Tx, parent: str | None, keys: list[Key], planned: Any) -> bool:
-        """Whether the items are the first ones of a turn that is here: an older copy of the source has nothing new."""
-        longer = any(each.keys[: len(keys)] == keys for each in planned.get((parent, keys[0]), ()))
-        if longer or self._session_id is None:
-            return longer
-        return natives.begins_with(tx, self._session_id, self._origin, parent, keys)
+                    plan.place(tx, step)
+                elif self._has_written or plan.steps:
+                    plan.move(step)
+        return plan.steps
 
     def _write(self, steps: list[NewTurn | Moved]) -> int:
         turns = [step for step in steps if isinstance(step, NewTurn)]
@@ -491,9 +387,9 @@ class Source:
         return next((at for at in known if at is not None), None)
 
 
-def _turn_id(parent: End | str) -> str | None:
-    return parent.turn_id if isinstance(parent, End) else None
-
-
-def _length(planned: Planned) -> int:
-    return len(planned.keys)
+def _take_back(batch: list[Step] | list[Step | Move], plan: Plan) -> None:
+    """What was planned is not here."""
+    for step in batch:
+        if isinstance(step, Step):
+            step.end.turn_id, step.end.is_inside, step.end.step = None, False, step
+    plan.take_back()
