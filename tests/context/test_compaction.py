@@ -64,6 +64,13 @@ def test_every_field_of_the_ledger_is_kept(session: palaver.Session) -> None:
     assert details(session) == scope | given
 
 
+def test_metadata_given_as_json_text_is_kept_as_given(store: palaver.Store, session: palaver.Session) -> None:
+    talks(session, 2)
+    session.compact("They talked.", metadata=palaver.Raw(b'{"b": 1.10, "a" : [ ]}'))  # type: ignore[arg-type]
+    assert '{"b": 1.10, "a" : [ ]}' in session.messages_json()
+    assert store.verify() == []
+
+
 def test_without_keep_from_everything_is_summarised(session: palaver.Session) -> None:
     turns = talks(session, 1, 2)
     session.compact("all of it")

@@ -35,6 +35,7 @@ def columns(data: Any) -> dict[str, Any]:
     texts = {name: data.get(name) if isinstance(data.get(name), str) else None for name in TEXTS}
     counts = {name: data.get(name) if type(data.get(name)) is int else None for name in COUNTS}
     about = data.get("metadata")
+    about = exact_json.parse(about) if isinstance(about, exact_json.Raw) else about
     return {
         "summary": data["summary"].replace("\0", "␀") if isinstance(data.get("summary"), str) else "",
         "compaction_type": data["compaction_type"] if isinstance(data.get("compaction_type"), str) else "summary",
