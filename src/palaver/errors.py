@@ -51,6 +51,8 @@ TYPE_CHECKING = False  # typing's own would cost its import, and `palaver ls` st
 if TYPE_CHECKING:
     from typing import Any
 
+    from .grafts.values import GraftReport
+
 
 class PalaverError(Exception):
     """The root: catch this to catch everything Palaver raises."""
@@ -111,7 +113,7 @@ class GraftRefused(PalaverError):
     def __init__(self, report: object, problems: int, first: str) -> None:
         more = f" (and {problems - 1} more)" if problems > 1 else ""
         super().__init__(f"not everything came in; {first}{more}. The rest is kept: mend the source and graft it again")
-        self.report = report  # a GraftReport
+        self.report: GraftReport = report  # type: ignore[assignment]  # who is asked for the types here loads no grafts
 
 
 class NotFound(PalaverError, LookupError):

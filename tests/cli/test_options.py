@@ -108,7 +108,7 @@ def test_an_empty_variable_is_none(bare: Cli, filled: Path) -> None:
     (bare.home / ".palaver").mkdir()
     shutil.copy(filled, bare.home / ".palaver" / "palaver.db")
     assert len(bare.json("ls", PALAVER_STORE="", PALAVER_HOME="", PALAVER_SPACE="")["sessions"]) == 2
-    assert bare.ok("ls", PALAVER_STORE="") == bare.ok("ls")
+    assert bare.json("ls", PALAVER_STORE="") == bare.json("ls")  # for a person it tells how long ago
 
 
 def test_a_number_that_is_none_or_out_of_bounds_is_told_what_is_wanted(cli: Cli) -> None:

@@ -7,13 +7,14 @@ from hashlib import sha256
 from typing import Any
 
 from ..aisdk import token_usage
+from ..aisdk.chunks import decoded
 from ..base import arguments, exact_json, ids
 from ..base.exact_json import check_column, check_name
 from ..core import counting, model_ref, packing
 from ..core.facts import OWN
 from ..core.read import natives
 from ..core.read.natives import Key
-from ..core.turn import seal
+from ..core.turn import message_input, seal
 from ..core.turn.message_input import NewMessage, prepare_message
 from ..core.turn.options import PLAIN, TurnOptions
 from ..core.turn.seal import Told
@@ -123,11 +124,11 @@ def _used(given: GraftTurn, messages: list[NewMessage], origin: str) -> list[Tol
 
 def _messages(given: GraftTurn, options: TurnOptions) -> tuple[list[NewMessage], list[int | None]]:
     messages, times = [], []
-    for message in arguments.several("messages", given.messages):
-        at = None
-        if isinstance(message, dict) and "created_at" in message:
+    for said in arguments.several("messages", given.messages):
+        message, at = message_input.as_dict(said), None
+        if "created_at" in message:
             message = message.copy()
-            at = time("created_at", message.pop("created_at"))
+            at = time("created_at", decoded(message.pop("created_at")))
         messages.append(prepare_message(message, None if options is PLAIN else options.for_message))
         times.append(at)
     return messages, times

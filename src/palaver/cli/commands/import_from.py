@@ -36,7 +36,6 @@ def run(call: Call, name: str, data: bytes, wanted: Wanted) -> int:
     try:
         report = store.graft(session)
     except GraftRefused as error:
-        assert isinstance(error.report, GraftReport)
         report = error.report
     return _tell(call, report)
 

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import msgspec
 
 from ...errors import GraftRefused, SessionNotFound
-from ...grafts.values import GraftedSession, GraftProgress, GraftReport, GraftSession
+from ...grafts.values import GraftedSession, GraftProgress, GraftSession
 from ...session import Session
 from ...store import Store
 from . import growth, state_file, totals
@@ -260,7 +260,6 @@ def _grafted(store: Store, graft: GraftSession, report: ImportReport, progress: 
     try:
         done = store.graft(graft, progress=progress)
     except GraftRefused as refused:
-        assert isinstance(refused.report, GraftReport)
         done = refused.report
         report.problems += [Problem(each.session, _place(each.item), str(each.error)) for each in done.problems]
     return done.sessions[0]
