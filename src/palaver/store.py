@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Callable, Iterable
 from types import TracebackType
 
@@ -53,17 +54,19 @@ class Store:
         self._background = Background(self.db, engine.life, policy, trim_after=trim_after, recover_every=recover_every)
         self._runtime = self._background.runtime
         self.sessions = Sessions(self)
-        self._closed, self._pid = False, os.getpid()
+        self._pid, self._is_closed, self._closing = os.getpid(), False, threading.RLock()
         if not self.readonly:
             self._background.recover_at_opening()
 
     def close(self) -> None:
         """Seal, as aborted, what this process left open, and let go of the file. A second time does nothing."""
-        is_over, self._closed = self._closed or os.getpid() != self._pid, True
-        if is_over:  # a forked child leaves everything to its parent
+        if os.getpid() != self._pid:  # a forked child leaves everything to its parent
             self.db.close()
-        else:
-            self._background.end()
+            return
+        with self._closing:  # of two threads that close it, the second waits for the first
+            is_over, self._is_closed = self._is_closed, True
+            if not is_over:
+                self._background.end()
 
     def __enter__(self) -> Store:
         return self

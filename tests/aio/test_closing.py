@@ -133,7 +133,7 @@ def test_an_open_that_is_cancelled_leaves_no_open_store(path: str, monkeypatch: 
         with pytest.raises(asyncio.CancelledError):
             await opening
         await until(lambda: opened and not ours(), "it is closed again")
-        await until(lambda: opened[0]._closed, "it is closed again")
+        await until(lambda: opened[0]._is_closed, "it is closed again")
 
     run(talk())
 

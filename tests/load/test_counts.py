@@ -46,7 +46,7 @@ LONG_AGO = 3_600_000.0  # ms; no part row is due because time has passed
 @pytest.fixture(autouse=True)
 def nothing_is_indexed(monkeypatch: pytest.MonkeyPatch) -> None:
     """That is done beside the verbs, by maintenance."""
-    monkeypatch.setattr("palaver.jobs.Index.due", lambda *_: None)
+    monkeypatch.setattr("palaver.background.jobs.Index.due", lambda *_: None)
 
 
 @pytest.fixture

@@ -522,6 +522,29 @@ def test_who_speaks_in_words_goes_on_after_a_crash_of_the_server(database: str, 
     assert "".join(part.get("text", "") for part in answer["parts"]) == "a b c d e f"
 
 
+def test_who_speaks_in_words_that_are_held_back_goes_on_after_a_crash_of_the_server(
+    database: str, durable: Server, line: Lossy
+) -> None:
+    """A step that is over is no boundary before it is stored."""
+    with palaver.open(line.dsn, timeout=TIMEOUT_S, save_on="turn") as store:
+        session = store.sessions.create()
+        ((writer,),) = ask(database, "SELECT pid FROM pg_stat_activity WHERE backend_type = 'walwriter'")
+        with session.turn("go") as turn:
+            turn.text("a ")
+            os.kill(writer, signal.SIGSTOP)
+            turn.flush()
+            turn.step()
+            turn.text("b ")
+            durable.kill_backend(writer)
+            durable.start()
+            turn.text("c")
+        assert (turn.status, store.verify()) == ("completed", [])
+
+    with palaver.open(database) as store:
+        answer = store.sessions.get(session.id).messages()[1]
+    assert "".join(part.get("text", "") for part in answer["parts"]) == "a b c"
+
+
 # ---------------------------------------------------------------- what the server still does for somebody who is gone
 
 

@@ -7,8 +7,9 @@ from typing import Any
 import pytest
 
 import palaver
+from palaver.core.turn import response
 
-from ..tools.chunks import delta
+from ..tools.chunks import delta, text
 from ..tools.planting import broken_by
 from ..tools.sql import query
 from ..tools.waiting import together
@@ -297,3 +298,33 @@ def test_two_turns_of_a_session_hold_back_side_by_side(begin: Begin, save_on: st
     assert text_of(session.fork(at=second.id)) == "b1b2b3b4"
     numbers = [event.seq for event in session.events()]
     assert numbers == sorted(set(numbers))
+
+
+# ---------------------------------------------------------------- rows of parts
+
+
+def test_however_many_parts_grow_at_once_their_rows_are_not_written_with_each_delta(
+    path: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    written, write_part = list[int](), response.write_part
+
+    def noted(tx: Any, turn: Any, index: int) -> str | None:
+        written.append(index)
+        return write_part(tx, turn, index)
+
+    monkeypatch.setattr(response, "write_part", noted)
+    with palaver.open(path, save_buffer_ms=NEVER) as store, store.sessions.create("a").turn("q") as turn:
+        turn.append([chunk for number in range(200) for chunk in text("", f"t{number}", ends=False)])
+        written.clear()
+        for _ in range(3):
+            for number in range(200):
+                turn.write(delta("word ", f"t{number}"))
+        assert written == []
+
+
+def test_nothing_is_remembered_of_parts_that_are_over(path: str) -> None:
+    with palaver.open(path) as store, store.sessions.create("a").turn("q") as turn:
+        for number in range(50):
+            turn.append(text("words", f"t{number}"))
+        turn.append(text("still", "open", ends=False))
+        assert list(turn._recorder._writer.rows) == [50]

@@ -19,7 +19,7 @@ from palaver.background.background import Background
 
 from ..tools.chunks import delta
 from ..tools.sql import one, query
-from ..tools.waiting import until
+from ..tools.waiting import in_threads, until
 from .disk import Disk
 from .puppet import CREW
 from .support import NEVER, START, maintainers, stored, text_of
@@ -83,6 +83,28 @@ def test_it_does_not_keep_a_store_alive_that_nobody_holds(path: str, others: set
         return seen() is None and ours(others) == []
 
     until(is_gone, "the store is gone, and its thread")
+
+
+def test_of_two_threads_that_close_a_store_the_second_waits_for_the_first(path: str) -> None:
+    store = palaver.open(path)
+    turns = [store.sessions.create("a").turn("hello") for _ in range(50)]
+    in_threads(lambda _: store.close(), range(2))
+    assert [turn.status for turn in turns] == ["aborted"] * 50
+    assert query(path, "SELECT status, count(*) FROM turns GROUP BY status") == [("aborted", 50)]
+
+
+def test_interrupted_while_it_waits_for_the_thread_a_store_is_closed_all_the_same(path: str) -> None:
+    def interrupted() -> None:
+        raise KeyboardInterrupt
+
+    store = palaver.open(path)
+    turn = store.sessions.create("a").turn("hello")
+    store._background.maintenance.end = interrupted  # type: ignore[method-assign]
+    with pytest.raises(KeyboardInterrupt):
+        store.close()
+    assert one(path, "SELECT status FROM turns WHERE id = ?", turn.id) == "aborted"
+    with pytest.raises(palaver.StoreClosed):
+        store.sessions.create("b")
 
 
 # ---------------------------------------------------------------- recovery

@@ -157,3 +157,37 @@ def test_a_message_that_begins_its_session_in_one_of_its_turns_has_the_title_whi
         assert found(place, "waders fox") == ["Waders a fox"]
         assert place.store.verify() == []
         place.store.reindex()
+
+
+def test_a_message_keeps_the_title_when_another_turn_lists_it_behind_a_row_of_another_program(place: Place) -> None:
+    session = place.store.sessions.create()
+    session.title = "Waders"
+    with session.turn("a fox") as turn:
+        turn.abort()
+    asked = session.transcript()[0]
+    place.store.reindex()
+    with session.regenerate() as turn:
+        put(place, session, "a heron", at=asked.created_at - 1)
+        turn.abort()
+    for _ in range(2):
+        assert found(place, "waders fox") == ["Waders a fox"]
+        assert place.store.verify() == []
+        place.store.reindex(only_missing=True)
+
+
+def test_what_the_index_lost_is_named_and_mended_though_a_turn_that_waits_lists_it_too(place: Place) -> None:
+    session = place.store.sessions.create()
+    with session.turn("a fox"):
+        pass
+    with session.regenerate() as turn:
+        turn.tool("look")
+    place.store.reindex()
+    assert place.store.verify() == []
+    asked = session.messages()[0]["id"]
+    place.engine.write(place.store, "DELETE FROM documents WHERE message_id = ?", [(asked,)])
+    assert asked in [problem.where for problem in place.store.verify()]
+    place.store.verify(fix=True)
+    if place.store.db.name.startswith("/"):  # FTS5 has its words still, and the sum of its rows with them
+        place.store.reindex()
+    assert found(place, "fox") == ["a fox"]
+    assert place.store.verify() == []

@@ -82,7 +82,8 @@ _FOLDED = {"id", "delta", "toolCallId", "toolName", "inputTextDelta", "errorText
 _NEEDED: dict[str, tuple[str, ...]] = {
     name: tuple(field for field in kind.required if field in _FOLDED) for name, kind in KINDS.items()
 }
-_NAMED = {"start": "messageId"} | {name: "toolName" for name, kind in KINDS.items() if "toolName" in kind.required}
+# The field of a chunk that becomes a column: of a message; in the type of a tool's part, unless it is a dynamic one.
+_COLUMN = {"start": "messageId"} | {name: "toolName" for name, kind in KINDS.items() if "toolName" in kind.required}
 
 
 # ---------------------------------------------------------------- coming in
@@ -135,13 +136,18 @@ def refuse_foreign(kind: str) -> None:
         raise ChunkError(why, chunk_type=kind)
 
 
-def refuse_unfit(chunk: Mapping[str, Any]) -> None:
-    """A name that becomes a column is refused when it comes: held back, it could not be written later, nor could what
-    is held back with it."""
-    kind = chunk["type"]
-    name = "type" if kind.startswith("data-") else _NAMED.get(kind)
-    if name is not None:
-        exact_json.check_text(f"{name} of a {kind[:20]!a} chunk", chunk.get(name))
+def refuse_unfit(item: Item) -> None:
+    """What could not be stored later is refused when it comes: held back, it would keep what is held back with it from
+    being written, and the turn from being sealed. A name that becomes a column; what is kept further inside."""
+    chunk, kind = item.chunk, item.chunk["type"]
+    if kind.startswith("data-"):
+        exact_json.check_text(f"type of a {kind[:20]!a} chunk", kind)
+    elif kind not in KINDS:
+        exact_json.refuse_depth(item.text, inside=2)  # among the unknown chunks of the turn's facts
+    elif kind == "tool-approval-request":
+        exact_json.refuse_depth(item.text, inside=1)  # in the part's `approval`
+    elif kind in _COLUMN and not (_COLUMN[kind] == "toolName" and decoded(chunk.get("dynamic")) is True):
+        exact_json.check_text(f"{_COLUMN[kind]} of a {kind} chunk", chunk.get(_COLUMN[kind]))
 
 
 _WORDS = re.compile(r"(?<=[a-z])(?=[A-Z])")  # between the words of textDelta

@@ -27,6 +27,7 @@ MISSING: Any = msgspec.UNSET
 Part = dict[str, Any]
 Chunk = Mapping[str, Any]
 
+_GROWING = ("streaming", "input-streaming")  # states of a part that deltas go into
 _REWRITTEN = ("input", "output", "errorText", "rawInput", "preliminary")  # an update sets or removes these
 
 
@@ -104,6 +105,10 @@ class Fold:
     def has_begun(self) -> bool:
         """Whether any chunk came yet."""
         return self._applied > 0
+
+    def is_growing(self, index: int) -> bool:
+        """Whether a text, or the input of a tool, still streams into a part."""
+        return self.parts[index].get("state") in _GROWING
 
     def open_texts(self) -> list[tuple[str, str]]:
         """Kind and chunk id of each text and reasoning that has not ended, in the order of the parts."""

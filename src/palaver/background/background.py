@@ -89,22 +89,26 @@ class Background:
     # ------------------------------------------------------------ the end
 
     def end(self) -> None:
-        """Whatever fails, everything is let go of, the engine too: the open turns first, the followers last."""
-        self.maintenance.end()
-        with ExitStack() as stack:
+        """Whatever fails, everything is let go of, the engine too."""
+        with ExitStack() as stack:  # what was put there last goes first
             stack.callback(self.watcher.wake_all)  # followers find it closed
             stack.callback(self.db.close)
             stack.callback(self.watcher.end)
             stack.callback(self.owner.leave, self.db)
-            if self.index.has_work:
-                stack.callback(self._index_what_is_left)
-            if self.turns.have_been:  # what is left to trim after a moment is the next store's work
-                stack.callback(trim_slices.trim, self.db, self.trim_after, _CLOSING)
-            self.turns.end_with(stack)
+            stack.callback(self._index_what_is_left)
+            stack.callback(self._trim_what_is_left)
+            stack.callback(self.turns.end)
+            stack.callback(self.maintenance.end)
+
+    def _trim_what_is_left(self) -> None:
+        """For a moment; the rest is the next store's work."""
+        if self.turns.have_been:
+            trim_slices.trim(self.db, self.trim_after, _CLOSING)
 
     def _index_what_is_left(self) -> None:
-        """What is not indexed then is scanned by a search, or indexed by the next store."""
+        """For a moment; the rest is scanned by a search, or indexed by the next store."""
         try:
-            self.index.run_all(_CLOSING)
+            if self.index.has_work:
+                self.index.run_all(_CLOSING)
         except PalaverError as error:
             self.maintenance.put_off(error)

@@ -73,10 +73,11 @@ class OpenTurns:
         if self._trim.later():
             self._background.maintenance.wake()
 
-    def end_with(self, stack: ExitStack) -> None:
+    def end(self) -> None:
         """The first begun is the first to end (threads began them in any order); none keeps another from it."""
-        for turn in sorted(self, key=lambda turn: turn._began, reverse=True):
-            stack.callback(_abort, turn)
+        with ExitStack() as stack:
+            for turn in sorted(self, key=lambda turn: turn._began, reverse=True):
+                stack.callback(_abort, turn)
 
 
 def _abort(turn: Turn) -> None:

@@ -93,10 +93,10 @@ def parse(text: str | bytes | Raw) -> Any:
     return value
 
 
-def refuse_depth(text: str) -> None:
-    """Text put together from pieces may nest deeper than each of them."""
-    if _may_be_deep(text):
-        parse(text)
+def refuse_depth(text: str, inside: int = 0) -> None:
+    """Text put together from pieces may nest deeper than each of them; or it will be kept so many levels inside."""
+    if _may_be_deep(text, MAX_DEPTH - inside):
+        parse("[" * inside + text + "]" * inside)
 
 
 def open_object(given: Any) -> dict[str, Any]:
@@ -325,12 +325,12 @@ def _finite(text: str) -> float:
     return number
 
 
-def _may_be_deep(text: str | bytes) -> bool:
-    if len(text) <= MAX_DEPTH:
+def _may_be_deep(text: str | bytes, most: int = MAX_DEPTH) -> bool:
+    if len(text) <= most:
         return False
     if isinstance(text, str):
-        return text.count("[") + text.count("{") > MAX_DEPTH
-    return text.count(b"[") + text.count(b"{") > MAX_DEPTH
+        return text.count("[") + text.count("{") > most
+    return text.count(b"[") + text.count(b"{") > most
 
 
 def _check_depth(value: Any) -> None:

@@ -39,13 +39,14 @@ class Plan:
         self._planned: dict[tuple[str | None, Key], list[Planned]] = {}
 
     def move(self, move: Move) -> None:
-        if isinstance(move.end, End) and not move.end.is_inside:
-            self.steps.append(Moved(move.end.turn_id, move.given.at, move.given.reason))
+        end = move.end.actual if isinstance(move.end, End) else None
+        if end is not None and not end.is_inside:
+            self.steps.append(Moved(end.turn_id, move.given.at, move.given.reason))
 
     def place(self, tx: Tx, step: Step) -> None:
         """Find where a turn of the source ends here, and plan what is new of it."""
         assert isinstance(step.parent, End)
-        parent = step.parent
+        parent = step.parent.actual
         self._end_there(tx, parent)
         known = self._match(tx, parent.turn_id, step.keys)
         if known.items == len(step.keys):
@@ -68,7 +69,7 @@ class Plan:
         if end.is_inside and piece is not None:
             self._ended.append((end, piece))
             if isinstance(piece.parent, End):
-                self._end_there(tx, piece.parent)
+                self._end_there(tx, piece.parent.actual)
             self.known -= len(piece.keys)
             self._add(tx, piece, Known(_turn_id(piece.parent), 0))
 
@@ -90,8 +91,8 @@ class Plan:
         if said.compaction is None or said.compaction.keep_from is None:
             return None
         end = self._end_of(arguments.text("keep_from", said.compaction.keep_from))
-        if isinstance(end, End) and end.turn_id is not None:
-            return end.turn_id
+        if isinstance(end, End) and end.actual.turn_id is not None:
+            return end.actual.turn_id
         raise BadValue(f"no turn of this source ends with {said.compaction.keep_from!r:.80}")
 
     def _match(self, tx: Tx, parent: str | None, keys: list[Key]) -> Known:
@@ -136,4 +137,4 @@ def _said(step: Step, known: Known) -> tuple[GraftTurn, Known]:
 
 
 def _turn_id(parent: End | str) -> str | None:
-    return parent.turn_id if isinstance(parent, End) else None
+    return parent.actual.turn_id if isinstance(parent, End) else None

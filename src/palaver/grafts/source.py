@@ -236,8 +236,8 @@ class Source:
     def _leave_out(self, step: Step, error: PalaverError) -> None:
         """What follows a turn that is refused stands on the turn before it."""
         self.refuse(step.items[0], error)
-        parent = step.parent if isinstance(step.parent, End) else ROOT
-        step.end.put(parent.turn_id)
+        parent = step.parent.actual if isinstance(step.parent, End) else ROOT
+        step.end.leave_out(parent)
         if self._head is step.end:
             self._head = parent
 
@@ -317,6 +317,7 @@ class Source:
         if isinstance(end, str):
             self.refuse(GraftItem(b"", end), BadValue(f"no turn of this source, and none here, ends with {end!r:.80}"))
             return
+        end = end.actual
         if end.turn_id is None and not (end is ROOT and isinstance(self._head, Move)):
             return  # nothing has come, or it could not be, or it is the beginning of a longer turn
         said = self._head.given if isinstance(self._head, Move) else None

@@ -13,14 +13,26 @@ REMEMBERED = 50_000  # items of a session whose turns are in memory
 
 class End:
     """Where a turn of the source ends here: in which turn of ours. None: it is not placed yet; `is_inside`: its items
-    are the beginning of a longer turn of ours, so that nothing of it is new, and nothing ends there yet."""
+    are the beginning of a longer turn of ours, so that nothing of it is new, and nothing ends there yet. A turn that
+    was left out ends where the one before it does (`actual`)."""
 
-    __slots__ = ("is_inside", "step", "turn_id")
+    __slots__ = ("_before", "is_inside", "step", "turn_id")
 
     def __init__(self, step: Step | None, turn_id: str | None = None) -> None:
         self.step = step
         self.turn_id = turn_id
         self.is_inside = False
+        self._before: End | None = None
+
+    @property
+    def actual(self) -> End:
+        end = self
+        while end._before is not None:
+            end = end._before
+        return end
+
+    def leave_out(self, before: End) -> None:
+        self.step, self._before = None, before
 
     def put(self, turn_id: str | None, *, is_inside: bool = False) -> None:
         self.turn_id, self.is_inside = turn_id, is_inside

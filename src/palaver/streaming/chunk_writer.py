@@ -23,7 +23,6 @@ from .save_policy import PartRowAge, SavePolicy
 
 RESULTS = {"tool-output-available", "tool-output-error", "tool-output-denied"}
 STEPS = {"finish-step", "finish"}
-_GROWING = 64  # parts whose rows' ages are known; where more grow at once, the oldest have their row written each time
 assert Q.append_chunk.names == ("session", "seq", "data", "at", "turn", "fence")
 
 
@@ -128,12 +127,13 @@ class ChunkWriter:
             response.write_part(tx, self.state, index)
 
     def saved(self, written: list[int]) -> None:
-        """The rows of these parts are as the fold says."""
+        """The rows of these parts are as the fold says. Of a part that is over nobody asks how old its row is."""
         now = monotonic()
         for index in written:
-            self.rows.setdefault(index, PartRowAge()).saved(now)
-        while len(self.rows) > _GROWING:
-            del self.rows[next(iter(self.rows))]
+            if self.state.fold.is_growing(index):
+                self.rows.setdefault(index, PartRowAge()).saved(now)
+            else:
+                self.rows.pop(index, None)
         self.dirty.difference_update(written)
 
     def set_waiting(self, tx: Tx) -> None:

@@ -87,6 +87,11 @@ class Recorder:
         return self.state.chunks + len(self._pending)
 
     @property
+    def holds_back(self) -> bool:
+        """Whether some of them are not stored yet."""
+        return len(self._pending) > 0
+
+    @property
     def ended_as(self) -> str:
         """How the turn ends if nobody says otherwise: as its stream did."""
         said = self.state.fold.ended
@@ -134,7 +139,7 @@ class Recorder:
         if self._is_quick(chunk):
             self._keep_delta(items[0])
         else:
-            _refuse_unwelcome(chunk)
+            _check(items[0])
             self._keep(items)
 
     def _keep_delta(self, item: Item) -> None:
@@ -207,8 +212,8 @@ class Recorder:
         if len(items) == 1:
             self._keep_one(items)
         elif items:
-            for parsed, _ in items:
-                _refuse_unwelcome(parsed)
+            for item in items:
+                _check(item)
             self._keep(items)
 
     def _stored(self, items: list[Item], at: int) -> int:
@@ -416,9 +421,11 @@ class Recorder:
             raise TurnWaiting(self.state.id)
 
 
-def _refuse_unwelcome(chunk: dict[str, Any]) -> None:
+def _check(item: Item) -> None:
+    """Refuse what no caller may stream: another program's chunks, what cannot be stored, what is ours to write."""
+    chunk = item.chunk
     chunks.refuse_foreign(chunk["type"])
-    chunks.refuse_unfit(chunk)
+    chunks.refuse_unfit(item)
     if chunk["type"] == COMPACTION:
         raise BadValue("data-compaction parts are written by compact(), not by hand")
     given = chunk.get("messageMetadata")

@@ -53,7 +53,7 @@ class Speech:
         recorder.refuse_ended()
         items, at = [chunks.parse(chunk) for chunk in saying(recorder.state.fold, *given)], recorder.chunks
         recorder.append(items, None)
-        self._remember(items, at, is_safe=recorder.is_boundary(items))
+        self._remember(items, at, is_safe=recorder.is_boundary(items) and not recorder.holds_back)
 
     def _remember(self, items: list[Item], at: int, *, is_safe: bool) -> None:
         """Chunks that were taken at a place. Those that were written by hand in between are somebody else's to keep."""

@@ -38,6 +38,15 @@ def spoken(name: str | None, words: str, **more: Any) -> GraftTurn:
     return GraftTurn([item(name, words)], messages, **more)
 
 
+def lines(names: str) -> GraftTurn:
+    """A turn of several items, a question each; it can be divided behind any of them."""
+
+    def rest(known: int) -> GraftTurn:
+        return GraftTurn([], [{"role": "user", "content": name} for name in names[known:]])
+
+    return GraftTurn([item(name, name) for name in names], rest=rest)
+
+
 def source(*turns: GraftTurn | GraftMove, **more: Any) -> GraftSession:
     return GraftSession("there", "s-1", turns, **more)
 
@@ -188,18 +197,12 @@ class Grafts(Group):
         assert texts(store.sessions.get("s-1")) == ["one", "one!", "two", "two!"]
 
     def test_a_turn_that_grew_goes_on_with_its_new_items(self, store: Store) -> None:
-        def turn(*names: str) -> GraftTurn:
-            def rest(known: int) -> GraftTurn:
-                return GraftTurn([], [{"role": "assistant", "content": name} for name in names[known:]])
-
-            return GraftTurn([item(name, name) for name in names], rest=rest)
-
         for count in (1, 2, 4):
-            bring(store, turn(*"abcd"[:count]))
+            bring(store, lines("abcd"[:count]))
         session = store.sessions.get("s-1")
         assert texts(session) == ["a", "b", "c", "d"]
         assert [len(session.messages_of(turn.id)) for turn in session.path()] == [1, 1, 2]
-        assert bring(store, turn(*"abcd")).turns == 0
+        assert bring(store, lines("abcd")).turns == 0
 
     def test_a_turn_that_cannot_be_divided_comes_in_again_beside(self, store: Store) -> None:
         def turn(*names: str) -> GraftTurn:
@@ -380,6 +383,30 @@ class Grafts(Group):
         [problem] = report.problems
         assert why in str(problem) and isinstance(problem.error, BadValue)
         assert texts(store.sessions.get("s-1")) == ["one", "one!", "three", "three!"]
+
+    @pytest.mark.parametrize("refusals", [0, 1, 2])
+    def test_what_goes_on_after_the_beginning_of_a_longer_turn_stands_on_it_whatever_is_refused_between(
+        self, store: Store, refusals: int
+    ) -> None:
+        """An older copy of the source went on otherwise: what it shares becomes a turn of its own."""
+        bring(store, lines("abc"))
+        turns = [lines("ab"), *(spoken(f"bad {n}", "", status="pending") for n in range(refusals)), lines("y")]
+        if refusals:
+            assert len(refused(store, source(*turns)).problems) == refusals
+        else:
+            bring(store, *turns)
+        session = store.sessions.get("s-1")
+        assert (texts(session), len(session.tree())) == (["a", "b", "y"], 3)
+        assert session.info.turn_id in [turn.id for turn in session.tree()]
+
+    def test_the_items_of_the_beginning_of_a_longer_turn_are_known_or_new_not_both(self, store: Store) -> None:
+        bring(store, lines("abc"))
+        older = bring(store, lines("ab"))
+        assert (older.turns, older.items, older.known) == (0, 0, 2)
+        on = bring(store, lines("ab"), lines("y"))
+        assert (on.turns, on.items, on.known) == (2, 3, 0)
+        again = bring(store, lines("ab"), lines("y"))
+        assert (again.turns, again.items, again.known) == (0, 0, 3)
 
     def test_the_place_of_what_is_refused_is_told(self, store: Store) -> None:
         bad = GraftTurn([item("b", "b", file="log.jsonl", place=77)], [{"role": "robot"}])

@@ -294,6 +294,28 @@ class Values(Group):
         assert texts(session) == ["Go.", "Going.Gone."]
         assert store.verify() == []
 
+    def test_a_dynamic_tool_may_have_any_name(self, session: Session) -> None:
+        with session.turn("Go.") as turn:
+            call = {"type": "tool-input-available", "toolCallId": "c1", "toolName": "a\x00b", "dynamic": True}
+            turn.append([{**call, "input": {}}, {"type": "tool-output-available", "toolCallId": "c1", "output": 1}])
+        assert session.messages()[1]["parts"][0]["toolName"] == "a\x00b"
+
+    @pytest.mark.parametrize("save_on", ["chunk", "step", "turn"])
+    def test_what_would_be_kept_too_deep_is_refused_when_it_comes(self, open_store: OpenStore, save_on: str) -> None:
+        """An unknown chunk is kept among the facts of its turn, a descriptor inside the approval of its part."""
+        store = open_store(save_on=save_on)
+        session = store.sessions.create("coder")
+        asked = {"type": "tool-approval-request", "toolCallId": "c1", "approvalId": "may-1"}
+        with session.turn("Go.") as turn:
+            turn.append([{"type": "tool-input-start", "toolCallId": "c1", "toolName": "run"}])
+            for chunk, field, most in (({"type": "from-2031"}, "x", 997), (asked, "approvalDescriptor", 998)):
+                with pytest.raises(palaver.BadValue):
+                    turn.write({**chunk, field: nested(most + 1)})
+                turn.write({**chunk, field: nested(most)})
+            turn.abort()
+        assert session.path()[0].status == "aborted"
+        assert store.verify() == []
+
     # ------------------------------------------------------------ after the store was closed
 
     def test_everything_reads_the_same_after_the_store_was_opened_again(

@@ -27,7 +27,7 @@ def a_compaction_changes_the_model() -> None:
 def data_compaction_may_be_streamed() -> None:
     from palaver.streaming import recorder
 
-    recorder._refuse_unwelcome = lambda chunk: None
+    recorder.COMPACTION = "data-compaction-of-no-use"
 
 
 @planted

@@ -144,8 +144,8 @@ def close_gives_up() -> None:
     """A close that fails lets go of nothing."""
 
     def close(self: Any) -> None:
-        if not self._closed:
-            self._closed = True
+        if not self._is_closed:
+            self._is_closed = True
             for turn in self._background.turns:
                 turn.abort()
             self._background.owner.leave(self.db)

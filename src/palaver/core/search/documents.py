@@ -43,17 +43,10 @@ def checksum(words: Segments) -> int:
 
 def of_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
     """Of the messages that a turn lists and that were written in its session: what it has of others is found where it
-    was written. The first of a session has the session's title in it."""
-    titled = turn.session_id if begins_session(turn) else None
+    was written. One that begins its session, in whichever turn, has the session's title in it."""
     for row in records.messages_of_turn.all(tx, turn=turn.id):
         if isinstance(row.id, str) and row.session_id == turn.session_id:  # else another program's; verify names it
-            yield of_message(tx, row, turn.id, titled)
-            titled = None
-
-
-def begins_session(turn: TurnToIndexRow) -> bool:
-    """Whether nothing of its own session stands before it: it is a root, or the first of a fork."""
-    return turn.parent_id is None or turn.parent_home != turn.session_id
+            yield of_message(tx, row, turn.id, row.session_id if row.begins else None)
 
 
 def of_open_turn(tx: Tx, turn: TurnToIndexRow) -> Iterator[Stored]:
@@ -85,6 +78,10 @@ def of_message(tx: Tx, row: MessageRow, turn_id: str | None, titled: str | None,
     at = damage.as_time(row.created_at)
     found = _documents(tx, role, parts, titled)
     return Stored(row.id, row.session_id, role, damage.as_json(row.metadata_json), at, turn_id, parts, titled, found)
+
+
+def retitled(tx: Tx, stored: Stored, titled: str | None) -> Stored:
+    return stored._replace(titled=titled, documents=_documents(tx, stored.role, stored.parts, titled))
 
 
 def parts_of(tx: Tx, message_id: str) -> Parts:

@@ -15,11 +15,9 @@ else:
 class TurnToIndexRow(Row):
     id: str
     session_id: str
-    parent_id: str | None
     status: str
     sealed_at: int | None
     unindexed: int
-    parent_home: str | None
 
 
 class MessageRow(Row):
@@ -30,12 +28,19 @@ class MessageRow(Row):
     created_at: int
 
 
-class MessageToIndexRow(MessageRow):
+class ListedMessageRow(MessageRow):
     begins: bool
 
 
 class UnindexedRow(Row):
-    turn_id: str
+    status: str
+    sealed_at: int | None
+    unindexed: int
+
+    @property
+    def is_due(self) -> bool:
+        """Whether maintenance indexes it next; else somebody writes it, or it waits and is indexed as it was."""
+        return self.sealed_at is not None or (self.status == "waiting" and self.unindexed == 1)
 
 
 class PartToSearchRow(Row):
@@ -182,9 +187,8 @@ indexed_turns = Select("indexed_turns", TurnToIndexRow)
 turn_to_index = Select("turn_to_index", TurnToIndexRow)
 newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
 parts_to_search = Select("parts_to_search", PartToSearchRow)
-messages_of_turn = Select("messages_of_turn", MessageRow)
-message_to_index = Select("message_to_index", MessageToIndexRow)
-is_to_be_indexed = Select("is_to_be_indexed", UnindexedRow)
+messages_of_turn = Select("messages_of_turn", ListedMessageRow)
+unindexed_turns = Select("unindexed_turns", UnindexedRow)
 loose_everywhere = Select("loose_everywhere", MessageRow)
 loose_among = Select("loose_among", MessageRow)
 documents_of_message = Select("documents_of_message", DocumentRow)

@@ -11,7 +11,7 @@ from ...model import Problem
 from .. import damage
 from ..search import documents, engines, records, sums
 from ..search.documents import Stored
-from ..search.records import TurnToIndexRow
+from ..search.records import DocumentRow, TurnToIndexRow
 from ..search.tail import state
 from . import indexing, mending, windows
 from .findings import Finding, stale
@@ -57,12 +57,21 @@ def _turn(tx: Tx, turn: TurnToIndexRow, altered: set[str]) -> Iterator[Finding]:
 
 
 def _has(tx: Tx, message: Stored) -> bool:
-    """Whether the index has it word for word, or will: a turn that is not indexed yet lists it, too."""
+    """Whether the index has it, word for word. A turn that is indexed next brings whatever differs; one that is open
+    may give or take the title only."""
     there = records.documents_of_message.all(tx, message=message.id)
-    wanted = indexing.in_all_turns(tx, message.id, indexing.new_documents(message), there)
-    if len(wanted) == len(there) and all(any(new.is_in(row) for row in there) for new in wanted):
+    if _are_in(message, there):
         return True
-    return records.is_to_be_indexed.one(tx, message=message.id) is not None
+    coming = records.unindexed_turns.all(tx, message=message.id)
+    if any(turn.is_due for turn in coming):
+        return True
+    other = documents.retitled(tx, message, None if message.titled else message.session_id)
+    return bool(coming) and _are_in(other, there)
+
+
+def _are_in(message: Stored, there: list[DocumentRow]) -> bool:
+    wanted = indexing.new_documents(message)
+    return len(wanted) == len(there) and all(any(new.is_in(row) for row in there) for new in wanted)
 
 
 def _left(tx: Tx) -> Iterator[Finding]:

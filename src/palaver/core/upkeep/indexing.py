@@ -60,7 +60,8 @@ class New(NamedTuple):
 class _Turn(NamedTuple):
     row: TurnToIndexRow
     messages: dict[str, list[New]]  # by the ids of all that it lists
-    title: str | None  # that is in the first of them
+    is_titled: bool  # the title of its session is in one of the documents;
+    title: str | None  # as it was read
 
 
 class _Batch(NamedTuple):
@@ -206,8 +207,8 @@ def _prepared(tx: Tx, row: TurnToIndexRow) -> tuple[_Turn, int]:
     for stored in _stored(tx, row):
         messages[stored.id] = new_documents(stored)
         size += sum(len(document.text) for document in stored.documents)
-    title = documents.title(tx, row.session_id) if documents.begins_session(row) else None
-    return _Turn(row, messages, title), size
+    is_titled = any(new.titled for found in messages.values() for new in found)
+    return _Turn(row, messages, is_titled, documents.title(tx, row.session_id) if is_titled else None), size
 
 
 def _stored(tx: Tx, row: TurnToIndexRow) -> Iterable[Stored]:
@@ -228,17 +229,6 @@ def new_documents(stored: Stored) -> list[New]:
     return found
 
 
-def in_all_turns(tx: Tx, message_id: str, wanted: list[New], there: list[DocumentRow]) -> list[New]:
-    """What a message has, whichever of its turns was asked: one in which it begins its session gives it the title. Only
-    where what is there says otherwise are the others looked at."""
-    if not there or {new.titled for new in wanted} == {row.titled for row in there}:
-        return wanted
-    row = records.message_to_index.one(tx, message=message_id)
-    titled = None if row is None or not row.begins else row.session_id
-    found = [] if row is None else list(documents.readable(tx, row, None, titled))
-    return new_documents(found[0]) if found else wanted
-
-
 def _words(document: Document) -> Segments:
     found = segment(document.text)
     return Segments(found.words, [*found.pieces, TITLED]) if document.title else found
@@ -255,8 +245,8 @@ def _hold(tx: Tx) -> bool:
 
 def _lock(tx: Tx, batch: _Batch) -> None:
     """What may change after all is looked at once more, under the lock of its session: a title, and what waits."""
-    first = [turn.row for turn in batch.sealed if documents.begins_session(turn.row)]
-    for session_id in sorted({row.session_id for row in (*first, *batch.waiting)}):
+    titled = [turn.row for turn in batch.sealed if turn.is_titled]
+    for session_id in sorted({row.session_id for row in (*titled, *batch.waiting)}):
         tx.one(Q.lock_session, session=session_id)
 
 
@@ -300,7 +290,7 @@ def _write_turns(tx: Tx, batch: _Batch) -> None:
     index = _Index(tx)
     index.look_up(batch.sealed)
     for turn in batch.sealed:
-        if not documents.begins_session(turn.row) or documents.title(tx, turn.row.session_id) == turn.title:
+        if not turn.is_titled or documents.title(tx, turn.row.session_id) == turn.title:
             index.put(turn.messages)
             tx.defer(Q.set_indexed, turn=turn.row.id, mark=_INDEXED)
         elif batch.state.mark is not None:  # it goes by its id: this one does not come again
@@ -362,7 +352,6 @@ class _Index:
             there = self._there.pop(message_id, None)
             if there is None:
                 there = records.documents_of_message.all(self._tx, message=message_id)
-            wanted = in_all_turns(self._tx, message_id, wanted, there)
             for row in there:
                 if not any(new.is_in(row) for new in wanted):
                     drop(self._tx, row.number)

@@ -58,8 +58,8 @@ def _items(answer: dict[str, Any]) -> list[Item]:
     about = None if text is None else exact_json.Raw(text.encode())
     said = unfold(parts, about, message_input.client_id_of(answer))
     items = list(map(chunks.parse, said))
-    for chunk, _ in items:
-        chunks.refuse_unfit(chunk)
+    for item in items:
+        chunks.refuse_unfit(item)
     _refuse_doubles(items, len(parts))
     return [*items, _FINISH]
 

@@ -12,8 +12,7 @@ m.id, m.session_id, m.role, m.metadata_json, m.created_at
 :id_n, :id_o, :id_p, :id_q, :id_r, :id_s, :id_t, :id_u, :id_v, :id_w, :id_x, :id_y
 
 -- snippet: turn_to_index
-SELECT t.id, t.session_id, t.parent_id, t.status, t.sealed_at, t.unindexed, p.session_id AS parent_home
-  FROM turns t LEFT JOIN turns p ON p.id = t.parent_id
+SELECT t.id, t.session_id, t.status, t.sealed_at, t.unindexed FROM turns t
 
 -- name: turns_to_index
 -- Those that the index does not hold as they are, and that nobody writes now, in the order of their ids.
@@ -58,27 +57,24 @@ UPDATE turns SET unindexed = 1 WHERE id IN (
      WHERE d.titled = :session);
 
 -- name: messages_of_turn
--- Those that it lists, in their order.
-SELECT {message} FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
- WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
-
--- name: message_to_index
--- A message, and whether in one of the turns that nobody writes now it is the first that its session wrote.
+-- Those that it lists, in their order; and whether, in it or in another turn that nobody writes now, a message is the
+-- first of its session's own: then it has the session's title.
 SELECT {message}, EXISTS (
-    SELECT 1 FROM turn_entries e JOIN turns t ON t.id = e.turn_id LEFT JOIN turns p ON p.id = t.parent_id
-     WHERE e.ref = m.id AND e.kind = 'message' AND t.session_id = m.session_id
-       AND (t.sealed_at IS NOT NULL OR t.status = 'waiting')
+    SELECT 1 FROM turn_entries l JOIN turns t ON t.id = l.turn_id LEFT JOIN turns p ON p.id = t.parent_id
+     WHERE l.ref = m.id AND l.kind = 'message' AND t.session_id = m.session_id
+       AND (t.id = :turn OR t.sealed_at IS NOT NULL OR t.status = 'waiting')
        AND (p.id IS NULL OR p.session_id <> t.session_id)
        AND NOT EXISTS (
-           SELECT 1 FROM turn_entries f JOIN chat_messages o ON o.id = f.ref
-            WHERE f.turn_id = e.turn_id AND f.kind || '' = 'message' AND f.seq < e.seq AND o.session_id = m.session_id)
+           SELECT 1 FROM turn_entries b JOIN chat_messages o ON o.id = b.ref
+            WHERE b.turn_id = l.turn_id AND b.kind || '' = 'message' AND b.seq < l.seq AND o.session_id = m.session_id)
        ) AS begins
-  FROM chat_messages m WHERE m.id = :message;
+  FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
+ WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
 
--- name: is_to_be_indexed
--- Whether a turn that the index does not hold as it is lists a message.
-SELECT e.turn_id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
- WHERE e.ref = :message AND e.kind = 'message' AND t.unindexed > 0 LIMIT 1;
+-- name: unindexed_turns
+-- Those that list a message and that the index does not hold as they are.
+SELECT t.status, t.sealed_at, t.unindexed FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+ WHERE e.ref = :message AND e.kind = 'message' AND t.unindexed > 0;
 
 -- name: title_of_session
 SELECT title FROM heads WHERE session_id = :session;
