@@ -108,10 +108,10 @@ class NumberedRows:
         while len(found) < limit and (is_first or cursor is not None):
             with self.store.db.read() as tx:
                 size = min(limit - len(found), _MOST_FOUND)
-                page = finding.page(tx, query, size, cursor, self.store._background.index.checks)
+                page = finding.page(tx, query, size, cursor, self.store._background.checks)
             found, cursor, is_first = [*found, *page.rows], page.next, False
             if page.is_behind and not self.store.readonly:
-                self.store._background.sealed()
+                self.store._background.index_soon()
         return self._with_numbers(found)
 
     def _with_numbers(self, found: list[FoundRow]) -> list[FoundRow]:

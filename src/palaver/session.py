@@ -21,6 +21,7 @@ from .core import read, verbs
 from .core.head_cache import FastPathMissed
 from .core.read.transcript import Message
 from .core.runtime import Runtime
+from .core.upkeep import every_session
 from .db.engine import Tx
 from .errors import BadValue, SessionNotFound, StoreFull, StoreReadOnly, TurnUnsealable
 from .keywords import (
@@ -37,6 +38,7 @@ from .keywords import (
 from .model import Event, Line, Queued, SessionInfo, TurnInfo, UsageEntry, Window, WindowText
 
 if TYPE_CHECKING:
+    from .core.turn.open_turn import OpenTurn
     from .core.verbs.begin import NewTurn
 
 StoredMessage = Message
@@ -79,12 +81,20 @@ class Session:
             try:
                 with store.db.write(hard=True) as tx:
                     done = verb(tx, store._runtime, self.id, *given, **more)
-                store._background.sealed()
+                store._background.index_soon()
                 return done
             except FastPathMissed:
                 more["carefully"] = True
             except TurnUnsealable as stuck:
-                store._background.set_aside(stuck)
+                every_session.set_aside(store.db, stuck)
+
+    def _owner(self) -> str:
+        """The name of this store as a writer; from now on others see that it lives."""
+        return self._store._background.owner.register()
+
+    def _opened(self, state: OpenTurn, *, resumed: bool = False) -> palaver.Turn:
+        """A turn that this process has open from now on."""
+        return self._store._background.turns.track(state, resumed=resumed)
 
     # ------------------------------------------------------------ reading
 
@@ -244,7 +254,7 @@ class Session:
         came for `timeout` seconds."""
         arguments.seconds("timeout", timeout)
         cursor = self.cursor() if after is None else arguments.whole("after", after)
-        return self._store._background.follow(self.id, cursor, timeout)
+        return self._store._background.watcher.follow(self.id, cursor, timeout)
 
     def path(
         self,
@@ -320,7 +330,7 @@ class Session:
         """Begin a turn. What the user said is on disk when this returns; chunks follow with `turn.write`. Also:
         `model`, `agent`, `system_prompt`, `trigger`, `snapshot_id`, `toolset`, `tools`, `permissions`."""
         new = verbs.begin.NewTurn.of(messages, expected, given)
-        return self._store._background.track(self._write(verbs.begin.begin, new.by(self._store._background.register())))
+        return self._opened(self._write(verbs.begin.begin, new.by(self._owner())))
 
     def commit(
         self,
@@ -357,15 +367,14 @@ class Session:
 
     def _begin_sibling(self, message: str | None, new: NewTurn, *, editing: bool) -> palaver.Turn:
         arguments.text_or_none("message", message)
-        new = new.by(self._store._background.register())
-        return self._store._background.track(self._write(verbs.siblings.begin, message, new, editing))
+        return self._opened(self._write(verbs.siblings.begin, message, new.by(self._owner()), editing))
 
     def resume(self, turn_id: str) -> palaver.Turn:
         """Continue a waiting turn: the same message, wherever it was left."""
         arguments.text("turn_id", turn_id)
-        owner = self._store._background.register()
+        owner = self._owner()
         self._write(verbs.recovery.recover_session)  # by itself: it stays done if the resume is refused
-        return self._store._background.track(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
+        return self._opened(self._write(verbs.begin.resume, turn_id, owner), resumed=True)
 
     def resolve(
         self,
@@ -413,8 +422,8 @@ class Session:
         arguments.text_or_none("id", id)
         arguments.revision(expected)
         options = verbs.queue.claiming(given)
-        turn = self._write(verbs.queue.claim, id, options, expected, self._store._background.register())
-        return None if turn is None else self._store._background.track(turn)
+        turn = self._write(verbs.queue.claim, id, options, expected, self._owner())
+        return None if turn is None else self._opened(turn)
 
     def cancel(self, id: str) -> bool:
         """Take a queued message back. False: it was before. MessageFired: it is too late."""

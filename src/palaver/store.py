@@ -13,7 +13,7 @@ from .background.background import Background
 from .base import arguments
 from .base.exact_json import check_name
 from .core import read, verbs
-from .core.upkeep import every_session, retention, trim_slices
+from .core.upkeep import every_session, owners, retention, trim_slices
 from .db.engine import Database, Engine
 from .db.refusal import refusal
 from .db.sqlite.engine import SqliteDatabase
@@ -88,7 +88,8 @@ class Store:
 
     def abandoned(self) -> set[str]:
         """The open turns that nobody writes any more; `recover` would seal them. For who may only look."""
-        return self._background.abandoned()
+        with self.db.read() as tx:
+            return {turn.id for turn in owners.abandoned(tx, self._background.owner.is_dead)}
 
     def trim(self, older_than: float | None = None) -> int:
         """Take away the chunks of turns sealed longer ago than so many seconds (default: `trim_after`); how many. Their
@@ -166,9 +167,9 @@ class Store:
         flags = {"per_session": per_session, "archived": archived, "hidden": hidden}
         wanted = finding.Wanted.of(query, order, limit, **flags)
         with self.db.read() as tx:
-            found = finding.page(tx, wanted, arguments.text_or_none("after", after), self._background.index.checks)
+            found = finding.page(tx, wanted, arguments.text_or_none("after", after), self._background.checks)
         if found.indexed_through is not None and not self.readonly:
-            self._background.sealed()
+            self._background.index_soon()
         return found
 
     # ------------------------------------------------------------ history from elsewhere
@@ -185,7 +186,7 @@ class Store:
 
         self._refuse_if_readonly()
         report = driver.bring_in(self.db, self._runtime, sessions, arguments.function("progress", progress))
-        self._background.sealed()
+        self._background.index_soon()
         return report
 
     def natives(self, turn_id: str) -> list[palaver.Native]:

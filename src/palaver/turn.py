@@ -238,7 +238,7 @@ class Turn:
         """Tokens used since the last call: the usage object of the AI SDK, OpenAI or Anthropic as it is, or the counts.
         `input` excludes the cache, `output` excludes reasoning. The store never computes a cost. With a `key`, such as
         the id of the response, the same again counts once."""
-        counts = counting.told(told, Usage(input, output, reasoning, cache_read, cache_write))
+        counts = counting.read_usage(told, Usage(input, output, reasoning, cache_read, cache_write))
         cost = None if cost_usd is None else counting.check_cost(cost_usd)
         exact_json.check_column("key", key)
         is_told = counts != Usage() or any(each is not None for each in (told, cost, model))
@@ -305,7 +305,7 @@ class Turn:
             recorder = changes.compact(self._recorder, self._runtime, said, where)
             self._end()
             turn = Turn(self._runtime, recorder, on_end=self._on_end, on_begin=self._on_begin, resumed=self._resumed)
-            turn._speech = Speech(recorder, has_begun=self._speech.has_begun)
+            turn._speech = Speech(recorder, is_unended=self._speech.is_unended)
             if self._on_begin:
                 self._on_begin(turn)
             return turn
@@ -315,7 +315,7 @@ class Turn:
     def seal(self, status: str | None = None) -> None:
         """Freeze the turn and move the head to it. HeadConflict: somebody else moved it first."""
         with self._lock:
-            if self._speech.has_begun and status in (None, "completed") and self.status == "streaming":
+            if self._speech.is_unended and status in (None, "completed") and self.status == "streaming":
                 self._speech.end()
             self._recorder.make_ready(waiting=True)
             status = status or self._recorder.ended_as
@@ -377,7 +377,7 @@ class Turn:
     def _leave(self) -> None:
         """What was said without chunks is ended; a tool without an answer leaves the turn waiting. So it does after a
         resume."""
-        if self._speech.has_begun:
+        if self._speech.is_unended:
             self._say(composing.finish)
             if self.status == "waiting":
                 return

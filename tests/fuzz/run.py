@@ -18,7 +18,7 @@ import sys
 import tempfile
 import threading
 from collections.abc import Container, Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from itertools import islice
 from pathlib import Path
 from typing import Any, NamedTuple
@@ -234,9 +234,9 @@ async def _await(here: World, call: Call) -> None:
         subject = await _awaited_subject(here, store, call)
         found = getattr(subject, call.verb.name)(**call.given)
         found = await found if inspect.iscoroutine(found) else found
-        if hasattr(found, "__anext__") and call.is_quick:  # else it would wait for an event that never comes
-            async for _ in found:
-                break
+        if hasattr(found, "__anext__"):
+            with suppress(TimeoutError):  # it may wait for an event that never comes
+                await asyncio.wait_for(anext(found, None), 5.0 if call.is_quick else 0.1)
         if isinstance(found, aio.AsyncTurn):
             await found.abort()
 

@@ -99,3 +99,18 @@ def _segments(path: Path) -> int:
     with closing(apsw.Connection(str(path), flags=apsw.SQLITE_OPEN_READONLY)) as connection:  # the same SQLite
         [(count,)] = connection.execute("SELECT count(DISTINCT segid) FROM document_words_idx").fetchall()
     return int(count)
+
+
+def test_a_store_that_cannot_index_at_its_end_is_closed_all_the_same(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
+) -> None:
+    def full(db: object, progress: object = None, seconds: float | None = None) -> int:
+        raise palaver.StoreFull("no room for words")
+
+    monkeypatch.setattr(indexing, "index_all", full)
+    with palaver.open(tmp_path / "talks.db") as store:
+        store.sessions.create("a").commit("a heron")
+    assert "no room for words" in caplog.text
+    with palaver.open(tmp_path / "talks.db") as store:
+        assert [hit.snippet for hit in store.search("heron")] == ["a heron"]
+        monkeypatch.undo()

@@ -175,6 +175,31 @@ def test_a_message_keeps_the_title_when_another_turn_lists_it_behind_a_row_of_an
         place.store.reindex(only_missing=True)
 
 
+def test_a_message_that_goes_back_to_the_queue_and_on_again_is_no_damage_of_the_index(place: Place) -> None:
+    """Nothing stands before what is queued, so it has the title; what stood before it as it was claimed comes again."""
+    session = place.store.sessions.create()
+    session.title = "Waders"
+    session.commit("a fox")
+    session.enqueue("a heron")
+    turn = session.claim()
+    assert turn is not None
+    session.fork(at=session.messages()[-1]["id"])  # where it is listed, too, and indexed
+    place.store.reindex()
+    assert place.store.verify() == []
+    assert turn.give_back()
+    assert place.store.verify() == []
+    place.store.reindex()
+    assert place.store.verify() == []
+    turn = session.claim()
+    assert place.store.verify() == []
+    assert turn is not None
+    turn.seal()
+    assert place.store.verify() == []
+    place.store.reindex(only_missing=True)
+    assert (found(place, "heron"), found(place, "waders heron")) == (["a heron"], [])
+    assert place.store.verify() == []
+
+
 def test_what_the_index_lost_is_named_and_mended_though_a_turn_that_waits_lists_it_too(place: Place) -> None:
     session = place.store.sessions.create()
     with session.turn("a fox"):

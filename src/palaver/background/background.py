@@ -1,19 +1,17 @@
 """The background of a store: who writes, which turns this process has open, who follows, and the jobs of maintenance.
 
-It begins with the store and ends with it; verbs tell it what they did.
+It begins with the store and ends with it.
 """
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from contextlib import ExitStack
 from typing import TYPE_CHECKING
 
 from ..core.runtime import Runtime
-from ..core.upkeep import every_session, owners, trim_slices
+from ..core.upkeep import every_session, trim_slices
 from ..db.engine import Database, Life
-from ..errors import PalaverError, StoreFull, TurnUnsealable
-from ..model import Event
+from ..errors import PalaverError, StoreFull
 from . import jobs
 from .liveness import Owner
 from .maintenance import Worker
@@ -21,15 +19,14 @@ from .open_turns import OpenTurns
 from .watcher import Watcher
 
 if TYPE_CHECKING:
-    from ..core.turn.open_turn import OpenTurn
+    from ..core.search.sums import Checks
     from ..streaming.save_policy import SavePolicy
-    from ..turn import Turn
 
 _CLOSING = 0.1  # seconds that `end` trims for, and indexes
 
 
 class Background:
-    """Everything of a store that is not a verb of its own."""
+    """`owner`, `turns`, `watcher`, `index` and `maintenance` are its parts; handles speak to them."""
 
     def __init__(
         self, db: Database, life: Life, policy: SavePolicy, *, trim_after: float, recover_every: float | None
@@ -40,6 +37,7 @@ class Background:
         self.runtime = Runtime(self.owner.is_dead)
         self.watcher = Watcher(db)
         self.index = jobs.Index(db)
+        self._checks: Checks | None = None
         trim = jobs.Trim(trim_slices.Slices(db, trim_after), trim_after)
         self.turns = OpenTurns(self, policy, trim)
         recover = jobs.Recover(self.recover, recover_every, trim)
@@ -61,30 +59,20 @@ class Background:
         self.owner.forget_dead(self.db)
         return found
 
-    def abandoned(self) -> set[str]:
-        with self.db.read() as tx:
-            return {turn.id for turn in owners.abandoned(tx, self.owner.is_dead)}
+    # ------------------------------------------------------------ search
 
-    def set_aside(self, stuck: TurnUnsealable) -> None:
-        every_session.set_aside(self.db, stuck)
-
-    # ------------------------------------------------------------ what verbs tell it, and ask
-
-    def register(self) -> str:
-        """The name of this store as a writer; others see that it lives."""
-        return self.owner.register()
-
-    def track(self, state: OpenTurn, *, resumed: bool = False) -> Turn:
-        """A turn that this process has open from now on."""
-        return self.turns.track(state, resumed=resumed)
-
-    def sealed(self) -> None:
+    def index_soon(self) -> None:
         """There may be something to index."""
         if self.index.later():
             self.maintenance.wake()
 
-    def follow(self, session_id: str, after: int, timeout: float | None) -> Iterator[Event]:
-        return self.watcher.follow(session_id, after, timeout)
+    @property
+    def checks(self) -> Checks:
+        """What searches looked at of the index since the store was opened, whoever searches."""
+        from ..core.search.sums import Checks
+
+        self._checks = self._checks or Checks()
+        return self._checks
 
     # ------------------------------------------------------------ the end
 

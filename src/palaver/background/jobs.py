@@ -12,7 +12,6 @@ from ..errors import PalaverError
 from .maintenance import AGAIN
 
 if TYPE_CHECKING:
-    from ..core.search.sums import Checks
     from ..core.upkeep.tending import Tending
     from ..turn import Turn
     from .liveness import Owner
@@ -151,7 +150,6 @@ class Index:
     def __init__(self, db: Database) -> None:
         self._db = db
         self._tending: Tending | None = None
-        self._checks: Checks | None = None
         self._at = monotonic() + self._AFTER
         self.has_work = self._heard = False
 
@@ -184,14 +182,6 @@ class Index:
 
         self._tending = self._tending or Tending(self._db)
         return self._tending.step()
-
-    @property
-    def checks(self) -> Checks:
-        """What searches looked at of the index since the store was opened, whoever searches."""
-        from ..core.search.sums import Checks
-
-        self._checks = self._checks or Checks()
-        return self._checks
 
     def run_all(self, seconds: float) -> None:
         """All that there is to index, for at most so long."""

@@ -69,7 +69,7 @@ class OpenTurns:
 
     def _forget(self, turn: Turn) -> None:
         self._turns.pop(turn.id, None)
-        self._background.sealed()
+        self._background.index_soon()
         if self._trim.later():
             self._background.maintenance.wake()
 

@@ -29,12 +29,12 @@ def check_usage(usage: Usage) -> Usage:
     return usage
 
 
-def told(given: Any, counts: Usage = Usage()) -> Usage:  # noqa: B008  a value
+def read_usage(given: Any, counts: Usage | None = None) -> Usage:
     """What a caller says was used: the usage object of an API, or counts by name."""
-    check_usage(counts)
+    by_name = Usage() if counts is None else check_usage(counts)
     if given is None:
-        return counts
-    if counts != Usage():
+        return by_name
+    if by_name != Usage():
         raise BadValue("give the usage object of an API, or counts by name, not both")
     return check_usage(token_usage.read(given))
 

@@ -78,7 +78,7 @@ class Plan:
         said, known = _said(step, known)
         kept = [preparing.native(item, key) for item, key in zip(step.items, step.keys, strict=True)]
         first, *_ = keys = step.keys[known.items :]
-        new = preparing.turn(said, known.turn_id, kept[known.items :], self._origin, self._kept(said))
+        new = preparing.turn(said, known.turn_id, kept[known.items :], self._origin, self._keep_from(said))
         if self._session_id is not None:
             new = new._replace(known=natives.match(tx, self._session_id, self._origin, known.turn_id, keys).items)
         self.steps.append(new)
@@ -86,7 +86,7 @@ class Plan:
         self.known += known.items
         step.end.put(new.id)
 
-    def _kept(self, said: GraftTurn) -> str | None:
+    def _keep_from(self, said: GraftTurn) -> str | None:
         """The first turn that a summary does not stand for."""
         if said.compaction is None or said.compaction.keep_from is None:
             return None

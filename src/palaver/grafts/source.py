@@ -206,7 +206,8 @@ class Source:
         while batch:
             plan = Plan(self._session_id, self._origin, self._end_of, self._carried)
             try:
-                written = self._write(self._planned(plan, batch))
+                self._make(plan, batch)
+                written = self._write([*plan.steps])
             except Stale:
                 _take_back(batch, plan)
                 self._find()
@@ -241,15 +242,14 @@ class Source:
         if self._head is step.end:
             self._head = parent
 
-    def _planned(self, plan: Plan, batch: list[Step] | list[Step | Move]) -> list[NewTurn | Moved]:
-        """What there is to do for a batch."""
+    def _make(self, plan: Plan, batch: list[Step] | list[Step | Move]) -> None:
+        """Plan what there is to do for a batch. A move before anything was written is no move."""
         with self._run.db.read() as tx:
             for step in batch:
                 if isinstance(step, Step):
                     plan.place(tx, step)
                 elif self._has_written or plan.steps:
                     plan.move(step)
-        return plan.steps
 
     def _write(self, steps: list[NewTurn | Moved]) -> int:
         turns = [step for step in steps if isinstance(step, NewTurn)]

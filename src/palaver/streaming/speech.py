@@ -21,9 +21,9 @@ Saying = Callable[..., list[composing.Chunk]]  # the fold, and what is said → 
 class Speech:
     """For the owner of a turn, one call at a time."""
 
-    def __init__(self, recorder: Recorder, *, has_begun: bool = False) -> None:
+    def __init__(self, recorder: Recorder, *, is_unended: bool = False) -> None:
         self._recorder = recorder
-        self.has_begun = has_begun  # then leaving the turn's block says that it is over
+        self.is_unended = is_unended  # something was said in words: leaving the turn's block says that it is over
         self._first = 0  # the place of the first chunk that is remembered
         self._items: list[Item] = []
 
@@ -34,13 +34,13 @@ class Speech:
         except ChunkGap as gap:
             self._recorder.append(self._since(gap), at=gap.stored)
             self._say(saying, *given)
-        self.has_begun = True
+        self.is_unended = True
 
     def answer(self, call_id: str, chunk: composing.Chunk) -> None:
         """The answer to a call, once. By itself it is no speech that leaving the block would end."""
-        had_begun = self.has_begun
+        before = self.is_unended
         self.say(_answer, call_id, chunk)
-        self.has_begun = had_begun
+        self.is_unended = before
 
     def end(self) -> None:
         """Where a tool has no result no `finish` is written: the turn would wait for it, and a seal by hand closes it

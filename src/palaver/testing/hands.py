@@ -250,6 +250,33 @@ class Hands(Group):
         turn.seal()
         assert session.messages()[3]["parts"][-1]["errorText"] == "interrupted"
 
+    def test_a_seal_by_hand_does_not_wait_for_a_call_without_a_result(self, session: Session) -> None:
+        turn = session.turn("Go.")
+        turn.text("Going.")
+        turn.tool("run")
+        turn.seal()
+        assert (session.path()[0].status, session.path()[0].finish) == ("completed", None)
+        assert "wait" not in [event.kind for event in session.events()]
+
+    def test_an_answer_to_a_call_that_was_written_by_hand_is_no_speech(self, session: Session) -> None:
+        with session.turn("Go.") as turn:
+            turn.write({"type": "tool-input-available", "toolCallId": "c1", "toolName": "run", "input": {}})
+            turn.calls()[0].output("done")
+        chunks = [event.data["type"] for event in session.events() if event.kind == "chunk"]
+        assert chunks == ["tool-input-available", "tool-output-available"]
+        assert session.path()[0].finish is None
+
+    def test_what_was_said_before_a_compaction_is_ended_behind_it(self, session: Session) -> None:
+        turn = session.turn("Go.")
+        turn.text("One.")
+        turn.step()
+        turn.text("Two.")
+        with turn.compact("They went."):
+            pass
+        *_, last = session.path()
+        assert (last.status, last.finish) == ("completed", "stop")
+        assert [part.get("state") for part in session.messages()[-1]["parts"]] == [None, "done"]
+
     def test_after_a_resume_the_open_text_goes_on(self, session: Session) -> None:
         turn = session.turn("Tell me.")
         turn.text("Once upon ")

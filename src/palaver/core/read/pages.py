@@ -28,11 +28,11 @@ def messages(tx: Tx, session_id: str, asked: Asked, turn_id: str | None = None) 
 def ui_messages(tx: Tx, session_id: str, asked: Asked) -> Window[dict[str, Any]]:
     """As a client knows them. Where a window has rows of a dialect that are no messages, and nothing else, it is the
     next one that has some."""
-    further: Asked | None = asked
-    while further is not None:
-        found = messages(tx, session_id, further)
+    wanted: Asked | None = asked
+    while wanted is not None:
+        found = messages(tx, session_id, wanted)
         shown = transcript.as_ui(found)
-        further = further.further(found) if found and not shown else None
+        wanted = wanted.further(found) if found and not shown else None
     return Window(shown, found.before, found.after)
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from ..rows import Select
+from ..rows import IdRow, Select
 
 if TYPE_CHECKING:
     from typing import NamedTuple as Row
@@ -30,17 +30,6 @@ class MessageRow(Row):
 
 class ListedMessageRow(MessageRow):
     begins: bool
-
-
-class UnindexedRow(Row):
-    status: str
-    sealed_at: int | None
-    unindexed: int
-
-    @property
-    def is_due(self) -> bool:
-        """Whether maintenance indexes it next; else somebody writes it, or it waits and is indexed as it was."""
-        return self.sealed_at is not None or (self.status == "waiting" and self.unindexed == 1)
 
 
 class PartToSearchRow(Row):
@@ -188,7 +177,7 @@ turn_to_index = Select("turn_to_index", TurnToIndexRow)
 newest_unindexed = Select("newest_unindexed", TurnToIndexRow)
 parts_to_search = Select("parts_to_search", PartToSearchRow)
 messages_of_turn = Select("messages_of_turn", ListedMessageRow)
-unindexed_turns = Select("unindexed_turns", UnindexedRow)
+unindexed_turn = Select("unindexed_turn", IdRow)
 loose_everywhere = Select("loose_everywhere", MessageRow)
 loose_among = Select("loose_among", MessageRow)
 documents_of_message = Select("documents_of_message", DocumentRow)

@@ -3,7 +3,7 @@ document is left of what is gone. What is wrong is indexed again by `fix`."""
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from ...db.engine import Tx
 from ...errors import IndexDamaged
@@ -15,6 +15,7 @@ from ..search.records import DocumentRow, TurnToIndexRow
 from ..search.tail import state
 from . import indexing, mending, windows
 from .findings import Finding, stale
+from .indexing import New
 
 _RULE = "search"
 
@@ -57,21 +58,20 @@ def _turn(tx: Tx, turn: TurnToIndexRow, altered: set[str]) -> Iterator[Finding]:
 
 
 def _has(tx: Tx, message: Stored) -> bool:
-    """Whether the index has it, word for word. A turn that is indexed next brings whatever differs; one that is open
-    may give or take the title only."""
+    """Whether the index has it, word for word. A turn that lists it, too, and is not indexed as it is may have given or
+    taken the title and changed the time: its words are there all the same."""
     there = records.documents_of_message.all(tx, message=message.id)
-    if _are_in(message, there):
-        return True
-    coming = records.unindexed_turns.all(tx, message=message.id)
-    if any(turn.is_due for turn in coming):
-        return True
-    other = documents.retitled(tx, message, None if message.titled else message.session_id)
-    return bool(coming) and _are_in(other, there)
-
-
-def _are_in(message: Stored, there: list[DocumentRow]) -> bool:
     wanted = indexing.new_documents(message)
-    return len(wanted) == len(there) and all(any(new.is_in(row) for row in there) for new in wanted)
+    if len(wanted) == len(there) and all(any(new.is_in(row) for row in there) for new in wanted):
+        return True
+    if records.unindexed_turn.one(tx, message=message.id) is None:
+        return False
+    retitled = documents.retitled(tx, message, None if message.titled else message.session_id)
+    return _words(there) in (_words(wanted), _words(indexing.new_documents(retitled)))
+
+
+def _words(documents: Sequence[DocumentRow | New]) -> set[tuple[str | None, int]]:
+    return {(one.part_id, one.checksum) for one in documents}
 
 
 def _left(tx: Tx) -> Iterator[Finding]:

@@ -63,15 +63,15 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn, *, carefull
     preflight.refuse_loose(tx, runtime, head, expected)
     thread = runtime.head_cache.thread(tx, session_id, head.turn_id, head.event_seq - 1)
     standing = Standing(rules, model, agent)
-    return write(tx, head, given, standing, given.options.in_force(standing), thread=thread)
+    return write_turn(tx, head, given, standing, given.options.in_force(standing), thread=thread)
 
 
 def _begin_carefully(tx: Tx, runtime: Runtime, session_id: str, given: NewTurn) -> OpenTurn:
     head = preflight.ready_to_say(tx, runtime, session_id, given.messages, given.expected)
-    return write(tx, head, given, *given.options.of_session(tx, session_id))
+    return write_turn(tx, head, given, *given.options.of_session(tx, session_id))
 
 
-def write(
+def write_turn(
     tx: Tx,
     head: Head,
     given: NewTurn,

@@ -50,7 +50,7 @@ class WholeTurn(NamedTuple):
         """What the caller says it used goes with its last answer, if it has one."""
         if usage is None and cost_usd is None:
             return self
-        counts = counting.told(usage)
+        counts = counting.read_usage(usage)
         cost = None if cost_usd is None else counting.check_cost(cost_usd)
         answer = next((message for message in reversed(self.messages) if message.role == "assistant"), None)
         if answer is not None:

@@ -32,7 +32,7 @@ class Said(NamedTuple):
         if source in (usage_rows.TOLD, usage_rows.METADATA) or not exact_json.check_column("source", source):
             raise BadValue(f"source is who tells of it: a word of your own, not {source!r:.40}")
         return cls(
-            counting.told(told),
+            counting.read_usage(told),
             None if model is None else model_ref.checked(model),
             None if cost is None else counting.check_cost(cost),
             None if computed is None else counting.check_cost(computed),

@@ -15,7 +15,7 @@ from ..read.heads import Head
 from ..runtime import Runtime
 from ..settle import preflight
 from ..turn.open_turn import OpenTurn
-from .begin import NewTurn, write
+from .begin import NewTurn, write_turn
 
 
 class SiblingPlace(NamedTuple):
@@ -47,7 +47,7 @@ def begin(tx: Tx, runtime: Runtime, session_id: str, message: str | None, given:
     heads.move(tx, head, place.parent_id, kind="begin", reason="edit" if messages else "regenerate")
     # The times were reserved before: loose rows that the caller has not read were put behind them.
     head = heads.lock(tx, session_id, timestamps=0)._replace(last_at=head.last_at)
-    turn = write(tx, head, given, *given.options.of_session(tx, session_id), references=place.before)
+    turn = write_turn(tx, head, given, *given.options.of_session(tx, session_id), references=place.before)
     hidden_stamps.restamp(tx, head, old)
     return turn
 

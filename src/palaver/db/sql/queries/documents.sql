@@ -57,12 +57,11 @@ UPDATE turns SET unindexed = 1 WHERE id IN (
      WHERE d.titled = :session);
 
 -- name: messages_of_turn
--- Those that it lists, in their order; and whether, in it or in another turn that nobody writes now, a message is the
--- first of its session's own: then it has the session's title.
+-- Those that it lists, in their order; and whether a message is the first of its session's own, in it or in another
+-- turn: then it has the session's title.
 SELECT {message}, EXISTS (
     SELECT 1 FROM turn_entries l JOIN turns t ON t.id = l.turn_id LEFT JOIN turns p ON p.id = t.parent_id
      WHERE l.ref = m.id AND l.kind = 'message' AND t.session_id = m.session_id
-       AND (t.id = :turn OR t.sealed_at IS NOT NULL OR t.status = 'waiting')
        AND (p.id IS NULL OR p.session_id <> t.session_id)
        AND NOT EXISTS (
            SELECT 1 FROM turn_entries b JOIN chat_messages o ON o.id = b.ref
@@ -71,10 +70,10 @@ SELECT {message}, EXISTS (
   FROM turn_entries e JOIN chat_messages m ON m.id = e.ref
  WHERE e.turn_id = :turn AND e.kind = 'message' ORDER BY e.seq;
 
--- name: unindexed_turns
--- Those that list a message and that the index does not hold as they are.
-SELECT t.status, t.sealed_at, t.unindexed FROM turn_entries e JOIN turns t ON t.id = e.turn_id
- WHERE e.ref = :message AND e.kind = 'message' AND t.unindexed > 0;
+-- name: unindexed_turn
+-- One that lists a message and that the index does not hold as it is.
+SELECT t.id FROM turn_entries e JOIN turns t ON t.id = e.turn_id
+ WHERE e.ref = :message AND e.kind = 'message' AND t.unindexed > 0 LIMIT 1;
 
 -- name: title_of_session
 SELECT title FROM heads WHERE session_id = :session;

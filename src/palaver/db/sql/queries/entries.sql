@@ -21,8 +21,8 @@ SELECT e.turn_id, e.client_id, t.sealed_at, t.depth, t.session_id FROM turn_entr
  WHERE e.ref = :message AND e.kind = 'message' AND t.status <> 'pending' ORDER BY t.depth, t.id;
 
 -- name: home_turn_of_message
--- A message of this session: the turn that lists it, that turn's parent and seal. If there is one such turn and the
--- message is not hidden, the turn is on the path, and nobody needs to walk there.
+-- A message of this session: the turn that lists it, that turn's parent and seal; a second one, if there are several. If
+-- there is one, and the message is not hidden, that turn is on the path, and nobody needs to walk there.
 SELECT e.turn_id, t.parent_id, t.sealed_at, m.metadata_json
   FROM turn_entries e JOIN turns t ON t.id = e.turn_id JOIN chat_messages m ON m.id = e.ref
  WHERE e.ref = :message AND e.kind = 'message' AND t.status <> 'pending' AND m.session_id = :session
