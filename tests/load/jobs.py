@@ -83,7 +83,8 @@ def stream(session: palaver.Session, said: str, timed: Callable[..., Any]) -> No
 
 
 def read(path: str, seconds: float) -> Report:
-    """A program that looks at one moment of the file for a second, lets go of it for a little, and takes the next."""
+    """A program that looks at one moment of the file for half a second, lets go of it for a little, and takes the next.
+    What is written meanwhile stays in the log, and how much that is depends on the machine."""
     db = apsw.Connection(path, flags=apsw.SQLITE_OPEN_READONLY)
     moments, moved = 0, 0
     ready()
@@ -91,7 +92,7 @@ def read(path: str, seconds: float) -> Report:
     while time.monotonic() < end:
         db.execute("BEGIN")
         first = db.execute("SELECT count(*) FROM chat_messages").fetchall()
-        time.sleep(1.0)
+        time.sleep(0.5)
         moved += db.execute("SELECT count(*) FROM chat_messages").fetchall() != first
         db.execute("COMMIT")
         moments += 1

@@ -22,7 +22,7 @@ from ..tools.puppet import Report
 from .crowd import CREW, Watch, wal_size
 from .jobs import WORDS
 
-pytestmark = pytest.mark.on_disk  # in memory they would write a larger log in the second that the reader holds on
+pytestmark = pytest.mark.on_disk  # in memory they would write a larger log while the reader holds on
 
 WAL_LIMIT = 64 << 20
 SHARE = 0.5  # of who got least, in what the one got who got most
@@ -41,7 +41,7 @@ class Crowd(NamedTuple):
 
 
 def write_together(path: str, processes: int, seconds: float) -> Crowd:
-    """All of them write for so long, beside a reader that holds on to each moment of the file for a second."""
+    """All of them write for so long, beside a reader that holds on to each moment of the file for half a second."""
     with palaver.open(path) as store:
         shared = store.sessions.create("everybody").id
     common = {"path": path, "seconds": seconds}
